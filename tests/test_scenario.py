@@ -182,6 +182,19 @@ def test_sections_of_traffic_go_by_name():
     assert queries["burst"] == "20%"
 
 
+def test_an_element_of_a_list_goes_by_its_place():
+    classes = ("switch.queues_per_port=2", "switch.sharing.alpha=[1, 0.5]")
+    assert resolved(*classes, "switch.sharing.alpha[1]=2")["switch"]["sharing"]["alpha"] == [1, 2]
+    for place, problem in (("[2]", "alpha has no element [2]"), ("[0].a", "has no keys below it")):
+        with pytest.raises(ScenarioError) as raised:
+            resolved(*classes, f"switch.sharing.alpha{place}=2")
+        assert problem in str(raised.value)
+        assert raised.value.path == f"switch.sharing.alpha{place}"
+    with pytest.raises(ScenarioError, match="there is no list alpha of which") as raised:
+        resolved("switch.sharing.alpha[1]=2")
+    assert raised.value.hint == "set the whole list first, as in alpha=[1, 2]"
+
+
 def test_later_assignments_win():
     assert resolved("seed=1", "seed=2")["seed"] == 2
 

@@ -49,6 +49,12 @@ def test_keys_with_a_slash_between_them_are_varied_together():
     assert last.assignments == ("transport.kind=hpcc", "transport.g=")
 
 
+def test_an_element_of_a_list_is_varied_by_its_place():
+    (one, two) = variants("a.alpha[1]=1,2/b[0].x=3,4")
+    assert one.label == "alpha[1]=1 x=3"
+    assert two.assignments == ("a.alpha[1]=2", "b[0].x=4")
+
+
 def test_a_slash_within_a_value_is_one():
     (one, two) = variants("switch.buffer=5KB/port/Gbps,1MB")
     assert (one.label, two.label) == ("buffer=5KB/port/Gbps", "buffer=1MB")

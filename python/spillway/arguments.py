@@ -141,7 +141,7 @@ def _listed(key: object, values: object) -> Choice:
     return keys, [tuple(row) for row in texts]
 
 
-_KEY_BEHIND_SLASH = re.compile(r"\s*[A-Za-z_][\w-]*(\.[\w-]+)*\s*=")
+_KEY_BEHIND_SLASH = re.compile(r"\s*[A-Za-z_][\w-]*(\[\d+\])*(\.[\w-]+(\[\d+\])*)*\s*=")
 """Follows a `/` that separates keys which are varied together; values have slashes, too."""
 
 

@@ -8,8 +8,9 @@ use toml::{Table, Value};
 /// changed anything: `key=` without a value removes a key, which may be missing.
 ///
 /// The value is TOML (`0.5`, `true`, `[64, 0.5]`, `{ kind = "dt" }`), or else plain text
-/// (`50%`, `dt`). A step into an array of tables names its `name` or its place. Setting a policy
-/// replaces it and its parameters; a step into a policy written as an id turns it into a table.
+/// (`50%`, `dt`). A step into an array of tables names its `name` or its place, and `key[1]` is an
+/// element of a list that is there. Setting a policy replaces it and its parameters; a step into a
+/// policy written as an id turns it into a table.
 pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsError> {
     let Some((path, text)) = assignment.split_once('=') else {
         let problem = format!("{assignment:?} is not of the form key=value");
@@ -30,6 +31,11 @@ pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsErr
 /// Removes the value at the end of these steps, and returns whether there was one.
 fn unset(table: &mut Table, steps: &[&str]) -> bool {
     let (first, rest) = (steps[0], &steps[1..]);
+    if !table.contains_key(first)
+        && let Some((name, places)) = element(first)
+    {
+        return unset_element(table.get_mut(name), &places, rest);
+    }
     if rest.is_empty() {
         return table.remove(first).is_some();
     }
@@ -50,6 +56,30 @@ fn unset(table: &mut Table, steps: &[&str]) -> bool {
     }
 }
 
+/// Removes an element of a list, or what is below it.
+fn unset_element(found: Option<&mut Value>, places: &[usize], rest: &[&str]) -> bool {
+    let (Some(Value::Array(list)), [place, deeper @ ..]) = (found, places) else { return false };
+    if *place >= list.len() {
+        return false;
+    }
+    match (deeper, rest, &mut list[*place]) {
+        ([], [], _) => {
+            list.remove(*place);
+            true
+        }
+        ([], rest, Value::Table(inner)) => unset(inner, rest),
+        ([], ..) => false,
+        (deeper, rest, inner) => unset_element(Some(inner), deeper, rest),
+    }
+}
+
+/// A step such as `alpha[1]`: the key of a list, and places in it and in lists within it.
+fn element(step: &str) -> Option<(&str, Vec<usize>)> {
+    let (name, places) = step.strip_suffix(']')?.split_once('[')?;
+    let places: Result<Vec<usize>, _> = places.split("][").map(str::parse).collect();
+    places.ok().filter(|_| !name.is_empty()).map(|places| (name, places))
+}
+
 /// The index of the element that a step into a list names.
 fn place_in(list: &[Value], step: &str) -> Option<usize> {
     let found = list.iter().enumerate().position(|item| label(item) == step);
@@ -67,6 +97,11 @@ pub fn value_of(text: &str) -> Value {
 
 fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<(), SettingsError> {
     let (first, rest) = (steps[0], &steps[1..]);
+    if !table.contains_key(first)
+        && let Some((name, places)) = element(first)
+    {
+        return set_element(table.get_mut(name), path, name, &places, rest, value);
+    }
     if rest.is_empty() {
         table.insert(first.into(), value);
         return Ok(());
@@ -94,6 +129,41 @@ fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<()
             }
         }
         _ => Err(SettingsError::new(path, format!("{first} has no keys below it"))),
+    }
+}
+
+/// Changes an element of a list that is there, or what is below it.
+fn set_element(
+    found: Option<&mut Value>,
+    path: &str,
+    name: &str,
+    places: &[usize],
+    rest: &[&str],
+    value: Value,
+) -> Result<(), SettingsError> {
+    let refused = |problem: String, hint: String| Err(SettingsError::new(path, problem).hint(hint));
+    let Some(Value::Array(list)) = found else {
+        let hint = format!("set the whole list first, as in {name}=[1, 2]");
+        return refused(format!("there is no list {name} of which to change an element"), hint);
+    };
+    let (place, deeper, count) = (places[0], &places[1..], list.len());
+    let Some(found) = list.get_mut(place) else {
+        let hint = format!("it has {count}, and the first is [0]");
+        return refused(format!("{name} has no element [{place}]"), hint);
+    };
+    match (deeper, rest, found) {
+        ([], [], found) => {
+            *found = value;
+            Ok(())
+        }
+        ([], rest, Value::Table(inner)) => set(inner, path, rest, value),
+        ([], ..) => {
+            let problem = format!("{name}[{place}] has no keys below it");
+            Err(SettingsError::new(path, problem))
+        }
+        (deeper, rest, inner) => {
+            set_element(Some(inner), path, &format!("{name}[{place}]"), deeper, rest, value)
+        }
     }
 }
 
@@ -131,6 +201,46 @@ mod tests {
         assert_eq!(applied(given, &["traffic.incast.burst=75%"]), expected);
         let error = apply(&mut given.parse().unwrap(), "traffic.incats.burst=1").unwrap_err();
         assert!(error.to_string().contains("valid here: incast"), "{error}");
+    }
+
+    #[test]
+    fn an_element_of_a_list_goes_by_its_place() {
+        let given = "[sharing]\nkind = \"dt\"\nalpha = [1, 2, [3, 4]]\n";
+        let expected = given.replace("[1, 2, [3, 4]]", "[1, 0.5, [3, 9]]");
+        assert_eq!(applied(given, &["sharing.alpha[1]=0.5", "sharing.alpha[2][1]=9"]), expected);
+        let fewer = given.replace("[1, 2, [3, 4]]", "[2, [3]]");
+        assert_eq!(applied(given, &["sharing.alpha[0]=", "sharing.alpha[1][1]="]), fewer);
+        // Below an element that is a table; and names come first.
+        let given = "[[traffic]]\nname = \"web[0]\"\nload = 1\n";
+        let expected = given.replace("load = 1", "load = 2");
+        for path in ["traffic[0].load", "traffic.web[0].load"] {
+            assert_eq!(applied(given, &[&format!("{path}=2")]), expected, "{path}");
+        }
+        assert_eq!(applied(given, &["traffic[0].load="]), "[[traffic]]\nname = \"web[0]\"\n");
+    }
+
+    #[test]
+    fn an_element_that_is_not_there_is_refused() {
+        let given = "sharing = \"dt\"\nbounds = [1, 2]\n";
+        let refused = |assignment: &str| {
+            let error = apply(&mut given.parse().unwrap(), assignment).unwrap_err();
+            (format!("{}: {}", error.path, error.problem), error.hint)
+        };
+        for name in ["alpha", "alpha[0]"] {
+            let (text, hint) = refused(&format!("sharing.{name}[1]=2"));
+            let problem = "there is no list alpha of which to change an element";
+            assert!(text.ends_with(problem), "{text}");
+            assert_eq!(hint.as_deref(), Some("set the whole list first, as in alpha=[1, 2]"));
+        }
+        let (text, hint) = refused("bounds[2]=3");
+        assert_eq!(text, "bounds[2]: bounds has no element [2]");
+        assert_eq!(hint.as_deref(), Some("it has 2, and the first is [0]"));
+        assert_eq!(refused("bounds[0].a=3").0, "bounds[0].a: bounds[0] has no keys below it");
+        for assignment in ["bounds[2]=", "bounds[0].a=", "alpha[0]=", "bounds[0][0]="] {
+            assert!(!apply(&mut given.parse().unwrap(), assignment).unwrap(), "{assignment}");
+        }
+        // What is not of this form is a key like any other.
+        assert_eq!(applied("", &["a[x]=1"]), "\"a[x]\" = 1\n");
     }
 
     #[test]

@@ -346,7 +346,7 @@ fn decides(assigned: &str, path: &str) -> bool {
 
 /// Whether a path is `whole`, or leads into what is there.
 fn is_within(path: &str, whole: &str) -> bool {
-    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]
@@ -587,6 +587,18 @@ mod tests {
         let kind = "switch.sharing.kind is set, but not for the leaf tier, which has its own: set \
                     switch.leaf.sharing.kind too";
         assert_eq!(told("\"cs\"", "switch.sharing.kind=lqd"), [kind]);
+    }
+
+    #[test]
+    fn an_element_that_a_tier_s_own_list_overrules_is_told() {
+        let given = "[switch]\nsharing = { kind = \"dt\", alpha = [1, 1] }\n\
+                     [switch.leaf]\nsharing = { kind = \"dt\", alpha = [1, 1] }";
+        let element = "switch.sharing.alpha[1] is set, but not for the leaf tier, which has its own: set \
+                       switch.leaf.sharing.alpha[1] too";
+        let told = |assignments: &[&str]| applied(given, assignments).1;
+        assert_eq!(told(&["switch.sharing.alpha[1]=2"]), [element]);
+        let leaf = "switch.leaf.sharing.alpha=[1, 3]";
+        assert_eq!(told(&["switch.sharing.alpha[1]=2", leaf]), [""; 0]);
     }
 
     #[test]
