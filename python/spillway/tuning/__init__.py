@@ -1,0 +1,1 @@
+"""The search for the best parameters of a scenario."""

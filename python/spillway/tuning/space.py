@@ -1,0 +1,380 @@
+"""What is varied: ranges and choices, and which of them matter beside which choices."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from spillway.arguments import check_text, items, split, written
+from spillway.errors import ScenarioError
+from spillway.scenario import Scenario
+
+Over: TypeAlias = str | Mapping[str, Any] | Iterable[str]
+"""Texts such as `switch.sharing.alpha=0.1..8:log`, or a mapping of keys to ranges (texts) or to
+lists of values.
+"""
+Assignments: TypeAlias = tuple[str, ...]
+
+_HINT = "for one: switch.sharing.alpha=0.1..8:log, or switch.sharing=dt,lqd"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(
+    rf"(?P<low>{_NUMBER})(?P<unit>[A-Za-z%][\w/%]*)?\s*\.\.\s*"
+    rf"(?P<high>{_NUMBER})(?P<other>[A-Za-z%][\w/%]*)?(?P<options>(?::[^:]*)*)"
+)
+_DIGITS = 4
+"""The significant digits with which a number from between two others is written."""
+_MOST_PLACES = 1_000_000_000
+"""The most places of a range in steps, or of whole numbers."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers from `low` to `high`, both included, with a unit or without."""
+
+    key: str
+    low: float
+    high: float
+    unit: str = ""
+    is_log: bool = False
+    """Whether equal ratios count the same, and not equal distances."""
+    step: float | None = None
+    """The distance between neighbours, from `low` on; None between all that can be written."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its numbers are whole."""
+        return self.step is not None and self.low % 1 == 0 and self.step % 1 == 0
+
+    def text(self, value: float) -> str:
+        """A number in it as a scenario has it, with its unit.
+
+        >>> Range("k", 0.1, 8).text(0.72635), Range("k", 10, 200, "pkt", step=1).text(57)
+        ('0.7264', '57pkt')
+        """
+        if self.is_whole:
+            return f"{round(value)}{self.unit}"
+        is_exact = value in (self.low, self.high)
+        rounded = value if is_exact else float(f"{value:.{_DIGITS}g}")
+        rounded = rounded if self.step is None else round(value, 12)
+        kept = min(max(rounded, self.low), self.high)
+        # Fixed notation: scenarios' quantities have no exponents. Without a unit it is a float.
+        digits = format(Decimal(repr(kept)), "f")
+        digits = digits.rstrip("0").rstrip(".") if self.unit and "." in digits else digits
+        return f"{digits}{self.unit}"
+
+    def value(self, text: str) -> float | None:
+        """The number that a scenario's value stands for, if it is in this range and unit.
+
+        >>> Range("k", 10, 200, "pkt").value("65pkt"), Range("k", 10, 200, "pkt").value("65KB")
+        (65.0, None)
+        """
+        match = re.fullmatch(rf"({_NUMBER})({re.escape(self.unit)})", text)
+        found = float(match[1]) if match else math.nan
+        if not self.low <= found <= self.high:
+            return None
+        if self.step is not None and not _is_near_whole((found - self.low) / self.step):
+            return None
+        return found
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Its least and greatest value as a scenario has them."""
+        return self.text(self.low), self.text(self.high)
+
+    def __str__(self) -> str:
+        options = ":log" if self.is_log else ""
+        if self.step is not None and not (self.is_whole and self.step == 1):
+            options += f":step={self.step:g}"
+        return f"{self.key}={'..'.join(self.ends)}{options}"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of several values; an empty one unsets the key."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def value(self, text: str) -> str | None:
+        """The choice that a scenario's value is, if it is one."""
+        return text if text in self.values else None
+
+    def __str__(self) -> str:
+        return f"{self.key}={','.join(self.values)}"
+
+
+Parameter: TypeAlias = Range | Choices
+
+
+def parameters(over: Over) -> list[Parameter]:
+    """Reads what is varied.
+
+    >>> [str(each) for each in parameters(["a=0.1..8:log", "b=10pkt..200pkt", "c=dt,abm"])]
+    ['a=0.1..8.0:log', 'b=10pkt..200pkt', 'c=dt,abm']
+    """
+    if isinstance(over, Mapping):
+        texts = [f"{key}={_listed(str(key), values)}" for key, values in over.items()]
+    else:
+        texts = [over] if isinstance(over, str) else list(items(over, "parameters", _HINT))
+    found = [_parameter(text) for text in texts]
+    if not found:
+        raise ScenarioError("nothing is varied", _HINT, typed=f"--over says what; {_HINT}")
+    keys = [parameter.key.removesuffix(".kind") for parameter in found]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ScenarioError(f"{twice} is varied twice", "one range or list for each key")
+    return found
+
+
+def _listed(key: str, values: object) -> str:
+    if isinstance(values, str):
+        return values
+    return ",".join(written(key, value) for value in items(values, "values", _HINT))
+
+
+def _parameter(text: object) -> Parameter:
+    if not isinstance(text, str) or not text.partition("=")[1]:
+        raise ScenarioError(f"{text!r} is not of the form key=low..high or key=a,b", _HINT)
+    check_text(text)
+    key, _, values = (part.strip() for part in text.partition("="))
+    if not key or not values.strip():
+        raise ScenarioError(f"{text!r} is not of the form key=low..high or key=a,b", _HINT)
+    if key == "seed":
+        hint = "all trials have the same seeds: say which with seeds"
+        typed = "all trials have the same seeds: say which with --seeds"
+        raise ScenarioError("seed is no parameter to choose", hint, typed=typed)
+    match = _RANGE.fullmatch(values)
+    if match:
+        return _range(key, match)
+    choices = tuple(split(values))
+    if len(choices) == 1:
+        if ".." in values and values[0] not in "\"'[{":
+            hint = "two numbers with the same unit and .. between them, then :log or :step=N"
+            raise ScenarioError(f"{text!r} is not a range", hint)
+        raise ScenarioError(f"{key} has one value, {values}: there is nothing to choose", _HINT)
+    if len({*choices}) < len(choices):
+        raise ScenarioError(f"{text!r} has the same value twice", "list each once")
+    return Choices(key, choices)
+
+
+def _range(key: str, match: re.Match[str]) -> Range:
+    def refused(problem: str, hint: str) -> ScenarioError:
+        return ScenarioError(f"{key}={match[0]}: {problem}", hint, key)
+
+    units = match["unit"], match["other"]
+    if units[0] and units[1] != units[0]:
+        hint = "both ends in the same unit, as in 10pkt..200pkt"
+        raise refused("the ends of a range have one unit", hint)
+    low, high = float(match["low"]), float(match["high"])
+    if not (low < high and math.isfinite(low) and math.isfinite(high)):
+        raise refused("the second end is not above the first", "for one: 0.1..8")
+    is_log, step = False, None
+    for option in match["options"].split(":")[1:]:
+        name, _, value = option.strip().partition("=")
+        if name == "log" and not value:
+            is_log = True
+        elif name == "step" and re.fullmatch(_NUMBER, value) and float(value) > 0:
+            step = float(value)
+        else:
+            raise refused(f"{option.strip()!r} is no option", "valid here: log, step=N")
+    if is_log and low <= 0:
+        raise refused("a logarithmic range begins above 0", "begin above 0, or leave out :log")
+    # Ends without a point are whole numbers, and then all between them are.
+    if step is None and re.fullmatch(r"[-+]?\d+", match["low"] + match["high"].lstrip("+-")):
+        step = 1.0
+    elif step is not None and is_log:
+        raise refused("a logarithmic range has no steps", "leave out one of the two")
+    if step is not None:
+        places = (high - low) / step
+        if not _is_near_whole(places) or not 1 <= places <= _MOST_PLACES:
+            hint = f"a step leads from the first end to the second, {_MOST_PLACES:,} at most"
+            raise refused(f"steps of {step:g} do not lead from one end to the other", hint)
+    return Range(key, low, high, units[1] or "", is_log, step)
+
+
+class Space:
+    """The parameters of a scenario, those that others depend on first.
+
+    A parameter below a key that is varied itself, such as `switch.sharing.alpha` below
+    `switch.sharing`, matters only beside those choices that have its key.
+    """
+
+    def __init__(self, base: Scenario, given: Sequence[Parameter]) -> None:
+        """Refuses a value that the scenario refuses, and a key that no choice has."""
+        self.base = base
+        self.parameters = sorted(given, key=lambda each: _depth(each.key))
+        self._above = {
+            each.key: [
+                other
+                for other in self.parameters
+                if isinstance(other, Choices) and _is_below(each.key, other.key)
+            ]
+            for each in self.parameters
+        }
+        self._has: dict[tuple[str, ...], bool] = {}
+        for parameter in self.parameters:
+            self._check(parameter)
+
+    def is_conditional(self, parameter: Parameter) -> bool:
+        """Whether it matters beside some choices only, or may."""
+        return bool(self._above[parameter.key])
+
+    def above(self, parameter: Parameter) -> list[Choices]:
+        """The choices on which it depends."""
+        return self._above[parameter.key]
+
+    def matters(self, parameter: Parameter, chosen: Mapping[str, str]) -> bool:
+        """Whether a parameter is a key of what has been chosen above it."""
+        above = [f"{other.key}={chosen[other.key]}" for other in self._above[parameter.key]
+                 if other.key in chosen]  # fmt: skip
+        known = (parameter.key, *above)
+        if above and known not in self._has:
+            self._has[known] = self._problem(parameter, above, _some(parameter)) is None
+        return not above or self._has[known]
+
+    def chosen(self, choose: Callable[[Parameter], str]) -> dict[str, str]:
+        """The values of all parameters that matter, as `choose` has them one after another."""
+        found: dict[str, str] = {}
+        for parameter in self.parameters:
+            if self.matters(parameter, found):
+                found[parameter.key] = choose(parameter)
+        return found
+
+    def with_values(self, chosen: Mapping[str, str]) -> Scenario:
+        """The scenario with these values, and only the plug-ins that it then names."""
+        return self.base.set(*assignments(chosen)).with_named_plugins()
+
+    def own(self, resolved: Mapping[str, Any]) -> dict[str, str]:
+        """The values that the scenario has itself, inside of what is varied or not."""
+        found = {}
+        for parameter in self.parameters:
+            try:
+                found[parameter.key] = _own(resolved, parameter.key)
+            except _OutsideError:
+                continue
+        return found
+
+    def default(self, resolved: Mapping[str, Any]) -> dict[str, str] | None:
+        """The values that the scenario has itself, if all of them are among those varied."""
+        try:
+            found = self.chosen(lambda parameter: _own(resolved, parameter.key))
+        except _OutsideError:
+            return None
+        inside = (each.value(found[each.key]) for each in self.parameters if each.key in found)
+        return None if any(value is None for value in inside) else found
+
+    def _check(self, parameter: Parameter) -> None:
+        """Reads the scenario with the ends, or with every choice, beside what may stand above."""
+        ends = parameter.ends if isinstance(parameter, Range) else parameter.values
+        problems: list[ScenarioError] = []
+        has_key = False
+        for above in _combinations(self._above[parameter.key]):
+            problem = self._problem(parameter, above, _some(parameter))
+            if problem is not None:
+                problems.append(problem)
+                continue
+            has_key = True
+            for value in ends:
+                self._problem(parameter, above, value, is_checked=True)
+        if not has_key:
+            raise problems[0]
+
+    def _problem(
+        self, parameter: Parameter, above: Sequence[str], value: str, is_checked: bool = False
+    ) -> ScenarioError | None:
+        """The error that there is no such key, if it is one.
+
+        Another error is raised if that is asked for. It may be one of two values that do not go
+        together, which other parameters can change, unless the key is to blame.
+        """
+        try:
+            self.base.set(*above, f"{parameter.key}={value}")._read()
+        except ScenarioError as error:
+            if any(text in str(error) for text in _NO_KEY) and _concerns(error, parameter.key):
+                return error
+            if is_checked and self._is_to_blame(error, parameter):
+                raise
+        return None
+
+    def _is_to_blame(self, error: ScenarioError, parameter: Parameter) -> bool:
+        """Whether no other parameter could make a value valid."""
+        if any(text in str(error) for text in _NO_VALUE):
+            return _concerns(error, parameter.key)
+        # A policy may lack a key that is varied, too. That two numbers do not go together is of
+        # no concern here.
+        has_below = any(parameter in above for above in self._above.values())
+        return isinstance(parameter, Choices) and not has_below
+
+
+_NO_KEY = (": unknown key", ": there is no ", " has no element [", " has no keys below it")
+_NO_VALUE = (" is not valid; expected ", " is not known; expected ")
+
+
+def _concerns(error: ScenarioError, key: str) -> bool:
+    """Whether an error is about this key, or about a part of its path."""
+    key = key.removesuffix(".kind")
+    path = error.path
+    return bool(path) and (key == path or _is_below(key, path) or _is_below(path, key))
+
+
+def assignments(chosen: Mapping[str, str]) -> Assignments:
+    """Values as `key=value`."""
+    return tuple(f"{key}={value}" for key, value in chosen.items())
+
+
+def _is_near_whole(number: float) -> bool:
+    """Whether a number is whole but for rounding."""
+    return abs(number - round(number)) < 1e-9
+
+
+def _depth(key: str) -> int:
+    return len(re.split(r"[.\[]", key.removesuffix(".kind")))
+
+
+def _is_below(key: str, above: str) -> bool:
+    """Whether a key is that one, or one below it.
+
+    >>> _is_below("a.b[1]", "a.b"), _is_below("a.b.c", "a.b.kind"), _is_below("a.bc", "a.b")
+    (True, True, False)
+    """
+    above = above.removesuffix(".kind")
+    rest = key.removeprefix(above) if key.startswith(above) else "?"
+    return key != f"{above}.kind" and bool(rest) and rest[0] in ".["
+
+
+def _some(parameter: Parameter) -> str:
+    return parameter.ends[0] if isinstance(parameter, Range) else parameter.values[0]
+
+
+def _combinations(above: Sequence[Choices]) -> list[list[str]]:
+    """Every way to choose above a parameter, as assignments."""
+    found: list[list[str]] = [[]]
+    for choices in above:
+        found = [[*each, f"{choices.key}={value}"] for each in found for value in choices.values]
+    return found
+
+
+class _OutsideError(Exception):
+    """The scenario has no such value of its own, or one of another form."""
+
+
+def _own(resolved: Mapping[str, Any], key: str) -> str:
+    """The scenario's own value of a key."""
+    found: Any = resolved
+    for step in re.split(r"[.\[]", key.removesuffix(".kind").replace("]", "")):
+        if isinstance(found, Mapping):
+            found = found.get(step)
+        elif isinstance(found, list):
+            named = [each for each in found if isinstance(each, dict) and each.get("name") == step]
+            place = int(step) if step.isdecimal() else len(found)
+            found = named[0] if named else found[place] if place < len(found) else None
+        else:
+            raise _OutsideError
+    kind = found.get("kind") if isinstance(found, Mapping) else found
+    if kind is None or isinstance(kind, Mapping):
+        raise _OutsideError
+    return written(key, kind)
