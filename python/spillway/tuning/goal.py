@@ -1,0 +1,254 @@
+"""Goals and constraints: what a trial's runs have come to."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from spillway.arguments import items
+from spillway.errors import ScenarioError
+from spillway.metrics import Metric, Summary, catalogue
+from spillway.tuning.expression import (
+    DEFAULT,
+    Comparison,
+    Expression,
+    UndefinedError,
+    comparison,
+    expression,
+)
+
+Texts: TypeAlias = str | Iterable[str]
+Readings: TypeAlias = Mapping[str, Sequence[float]]
+"""The metrics of some runs of one scenario by name, a number for every seed."""
+
+Direction: TypeAlias = Literal["minimize", "maximize"]
+
+INVALID = 1.0
+"""By how much a combination of values that is no scenario violates its constraint."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number to be minimised or maximised: its mean over the seeds."""
+
+    expression: Expression
+    is_minimised: bool
+
+    @property
+    def text(self) -> str:
+        """The expression as it was given."""
+        return self.expression.text
+
+    @property
+    def direction(self) -> Direction:
+        """As the study has it."""
+        return "minimize" if self.is_minimised else "maximize"
+
+    def by_seed(self, readings: Readings) -> list[float]:
+        """Its value for every seed."""
+        return _by_seed(self.expression, readings)
+
+    def value(self, readings: Readings) -> float:
+        """Its mean over the seeds."""
+        return statistics.fmean(self.by_seed(readings))
+
+    def is_better(self, value: float, other: float) -> bool:
+        """Whether a value is better than another one."""
+        return value < other if self.is_minimised else value > other
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A comparison that the means over the seeds of its two sides must satisfy."""
+
+    comparison: Comparison
+
+    @property
+    def text(self) -> str:
+        """The comparison as it was given."""
+        return self.comparison.text
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics in it."""
+        both = (*self.comparison.left.names, *self.comparison.right.names)
+        return tuple(name for name in dict.fromkeys(both) if name != DEFAULT)
+
+    def sides(self, readings: Readings, default: Readings) -> tuple[float, float]:
+        """The left and the right side, given also the readings of the unchanged scenario."""
+        left, right = self.comparison.left, self.comparison.right
+        if DEFAULT in left.names:
+            return _mean(left, readings, _mean(right, default)), _mean(right, readings)
+        if DEFAULT in right.names:
+            return _mean(left, readings), _mean(right, readings, _mean(left, default))
+        return _mean(left, readings), _mean(right, readings)
+
+    def violation(self, readings: Readings, default: Readings) -> float:
+        """How far it is from being satisfied, relative to the right side; at most 0 if it is.
+
+        Relative, since the sampler adds up the violations of several constraints.
+        """
+        left, right = self.sides(readings, default)
+        distance = left - right if self.comparison.is_at_most else right - left
+        return distance / (abs(right) or 1.0)
+
+
+def _by_seed(found: Expression, readings: Readings, default: float | None = None) -> list[float]:
+    """The value of an expression for every seed."""
+    count = len(next(iter(readings.values()), ()))
+    values = []
+    for place in range(count):
+        known = {name: readings[name][place] for name in found.names if name != DEFAULT}
+        if default is not None:
+            known[DEFAULT] = default
+        values.append(found.evaluate(known))
+    return values
+
+
+def _mean(found: Expression, readings: Readings, default: float | None = None) -> float:
+    return statistics.fmean(_by_seed(found, readings, default))
+
+
+class MissingError(Exception):
+    """A run has no such number."""
+
+
+class Aims:
+    """The goals and constraints of a study, and the metrics that they are made of."""
+
+    def __init__(
+        self, minimize: Texts, maximize: Texts, subject_to: Texts, example: Summary
+    ) -> None:
+        """Refuses a name that is no metric of `example`, the summary of a run of the scenario."""
+        given = [(text, True) for text in _listed(minimize)]
+        given += [(text, False) for text in _listed(maximize)]
+        self.goals = [Goal(expression(text), is_minimised) for text, is_minimised in given]
+        self.constraints = [Constraint(comparison(text)) for text in _listed(subject_to)]
+        if not self.goals:
+            hint = 'for one: minimize="fct_slowdown.incast.p99"'
+            typed = "for one: --minimize fct_slowdown.incast.p99"
+            raise ScenarioError("there is no goal", hint, typed=typed)
+        texts = [goal.text for goal in self.goals]
+        twice = next((text for text in texts if texts.count(text) > 1), None)
+        if twice is not None:
+            raise ScenarioError(f"{twice} is a goal twice", "name each once")
+        names = [name for goal in self.goals for name in goal.expression.names]
+        names += [name for constraint in self.constraints for name in constraint.names]
+        self._read = {name: _reader(name, example) for name in dict.fromkeys(names)}
+
+    @property
+    def names(self) -> list[str]:
+        """All metrics that the goals and constraints are made of."""
+        return list(self._read)
+
+    def readings(self, summaries: Sequence[Summary]) -> dict[str, list[float]]:
+        """What some runs have come to. Raises MissingError."""
+        found: dict[str, list[float]] = {name: [] for name in self._read}
+        for summary in summaries:
+            if summary["status"] == "deadlock":
+                raise MissingError(f"seed {summary['seed']} ended in a deadlock")
+            for name, read in self._read.items():
+                value = read(summary)
+                if value is None:
+                    raise MissingError(f"seed {summary['seed']} has no {name}: no flow counts")
+                found[name].append(float(value))
+        self._check(found)
+        return found
+
+    def _check(self, readings: Readings) -> None:
+        """Refuses readings from which a goal or a constraint has no value."""
+        for goal in self.goals:
+            self._evaluated(goal.text, lambda goal=goal: goal.by_seed(readings))  # type: ignore[misc]
+        for each in self.constraints:
+            self._evaluated(each.text, lambda each=each: each.sides(readings, readings))  # type: ignore[misc]
+
+    @staticmethod
+    def _evaluated(text: str, evaluate: Callable[[], Iterable[float]]) -> None:
+        try:
+            is_number = all(map(math.isfinite, evaluate()))
+        except (UndefinedError, OverflowError):
+            is_number = False
+        if not is_number:
+            raise MissingError(f"{text} divides by zero")
+
+    def values(self, readings: Readings) -> list[float]:
+        """The goals."""
+        return [goal.value(readings) for goal in self.goals]
+
+    def violations(self, readings: Readings, default: Readings) -> dict[str, float]:
+        """By how much each constraint is violated: at most 0 if it is satisfied."""
+        try:
+            return {each.text: each.violation(readings, default) for each in self.constraints}
+        except UndefinedError:
+            raise MissingError("a constraint divides by zero") from None
+
+    def is_dominated(self, values: Sequence[float], others: Sequence[float]) -> bool:
+        """Whether the other values are as good in every goal, and better in one."""
+        pairs = list(zip(self.goals, values, others, strict=True))
+        return not any(goal.is_better(own, other) for goal, own, other in pairs) and any(
+            goal.is_better(other, own) for goal, own, other in pairs
+        )
+
+
+def _listed(texts: Texts) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(items(texts, "goals", 'for one: "drops"'))
+
+
+def front(aims: Aims, points: Sequence[Sequence[float]]) -> list[int]:
+    """The places of the points that no other dominates; of equal ones the first."""
+    found = []
+    for place, values in enumerate(points):
+        is_new = all(list(values) != list(points[other]) for other in range(place))
+        if is_new and not any(aims.is_dominated(values, others) for others in points):
+            found.append(place)
+    return found
+
+
+def _reader(name: str, example: Summary) -> Callable[[Summary], float | None]:
+    """How a metric is read: one of `compare`, or a number of the summary, by its path.
+
+    In a path points within a percentile stay: `fct_slowdown.short.p99.9`.
+    """
+    known: dict[str, Metric] = catalogue([example])
+    if name in known:
+        return known[name].read
+    numbers = dict(_numbers(example))
+    if name in numbers:
+        path = numbers[name]
+        return lambda summary: _at(summary, path)
+    near = difflib.get_close_matches(name, [*known, *numbers], n=1, cutoff=0.5)
+    hint = f"did you mean `{near[0]}`?" if near else "docs/results.md names all metrics"
+    minus, _, behind = name.rpartition("-")
+    if minus in known or minus in numbers:
+        hint = f"a minus has spaces around it: {minus} - {behind}"
+    raise ScenarioError(f"there is no metric {name!r}", hint)
+
+
+_NO_METRICS = ("run", "seed")
+
+
+def _numbers(
+    table: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The names of all numbers in a summary, and their paths; an unknown one is a number, too."""
+    for key, value in table.items():
+        path = (*above, key)
+        if not above and key in _NO_METRICS:
+            continue
+        if isinstance(value, Mapping):
+            yield from _numbers(value, path)
+        elif value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+            yield ".".join(path), path
+            if "_" in key and key.startswith("p") and key[1:2].isdigit():
+                yield ".".join((*above, key.replace("_", "."))), path
+
+
+def _at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
+    found: Any = summary
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return None if found is None else float(found)
