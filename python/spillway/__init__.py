@@ -5,8 +5,8 @@
     >>> result.status
     'complete'
 
-`run` runs one scenario, `sweep` several seeds and variants of it side by side; a `Simulation` halts
-when it is told to. A scenario is a
+`run` runs one scenario, `sweep` several seeds and variants of it side by side; `tune` finds the
+best values of its keys; a `Simulation` halts when it is told to. A scenario is a
 path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
 your own algorithms, `spillway.oracle` trains oracles for Credence, `spillway.slotted` is the model
 of the theory of sharing, `spillway.fluid` that of flows under RED, and `spillway.thresholds` finds
@@ -33,6 +33,7 @@ try:
     from spillway.scenario import Scenario
     from spillway.simulation import Simulation
     from spillway.sweep import Sweep, sweep
+    from spillway.tuning import Tuned, tune
 except KeyboardInterrupt:
     # The command line begins with these imports: Ctrl-C ends it here without a traceback, too.
     if sys.argv[0].rpartition("/")[2] not in ("-m", "spillway"):
@@ -65,6 +66,7 @@ __all__ = [
     "Simulation",
     "SpillwayError",
     "Sweep",
+    "Tuned",
     "UncheckedWarning",
     "__version__",
     "fluid",
@@ -74,4 +76,5 @@ __all__ = [
     "slotted",
     "sweep",
     "thresholds",
+    "tune",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from spillway.result import Result
     from spillway.sweep import Sweep
+    from spillway.tuning import Tuned
 
 
 class SpillwayError(Exception):
@@ -68,6 +69,6 @@ class PluginError(SpillwayError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run. `result` holds what there is so far, with status "interrupted"."""
 
-    def __init__(self, result: Result | Sweep) -> None:
+    def __init__(self, result: Result | Sweep | Tuned) -> None:
         super().__init__("interrupted")
         self.result = result

@@ -17,7 +17,8 @@ from spillway.errors import ScenarioError
 
 SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
 """The contents of a result's folder besides tables."""
-_MARK = "INCOMPLETE"
+MARK = "INCOMPLETE"
+"""A file in what is not complete yet, which its writer holds."""
 
 
 def path_of(given: object) -> Path:
@@ -189,7 +190,7 @@ class OutputFolder:
                 self._take_over()
         except OSError as error:
             raise ScenarioError(f"{self.partial} cannot be made: {error}", _ELSEWHERE) from error
-        self._lock = _locked(self.partial / _MARK)
+        self._lock = locked(self.partial / MARK)
         return self
 
     def __exit__(
@@ -206,8 +207,8 @@ class OutputFolder:
             shutil.rmtree(self.partial, ignore_errors=True)
 
     def _commit(self) -> None:
-        checksums.write(self.partial, but=_MARK)
-        (self.partial / _MARK).unlink()
+        checksums.write(self.partial, but=MARK)
+        (self.partial / MARK).unlink()
         if os.path.lexists(self.place):
             self.check()
             old = _replaced(self.place)
@@ -220,16 +221,16 @@ class OutputFolder:
 
     def _take_over(self) -> None:
         """Empties what a killed run has left, and nothing else."""
-        mark = self.partial / _MARK
+        mark = self.partial / MARK
         if not mark.is_file():
             hint = "move it away, or choose another place with --out"
             raise ScenarioError(f"{self.partial} is there already, and no run's", hint)
-        os.close(_locked(mark))
+        os.close(locked(mark))
         shutil.rmtree(self.partial)
         self.partial.mkdir()
 
 
-def _locked(mark: Path) -> int:
+def locked(mark: Path) -> int:
     """A mark that no other process can hold while it is open."""
     lock = os.open(mark, os.O_RDWR | os.O_CREAT, 0o644)
     try:

@@ -225,6 +225,11 @@ class Running:
             self._cpu_s += time.thread_time() - cpu
             self._wall_s += time.perf_counter() - wall
 
+    @property
+    def cpu_s(self) -> float:
+        """The processor time that it has taken so far."""
+        return self._cpu_s
+
     def _drain(self) -> None:
         # Rows that the core has given away are nowhere until the sink has them.
         with interrupts.deferred():

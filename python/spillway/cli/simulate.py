@@ -29,6 +29,7 @@ from spillway.errors import Interrupted, ScenarioError
 if TYPE_CHECKING:
     from spillway.result import Result
     from spillway.scenario import Scenario
+    from spillway.tuning import Tuned
 
 
 @app.command()
@@ -298,7 +299,7 @@ def _sweep(
     from spillway.progress import ProgressBar
     from spillway.sweep import Sweep, sweep, variants
 
-    result: Result | Sweep
+    result: Result | Sweep | Tuned
     runs = len(variants(vary)) * len(seeds or [0])
     is_interrupted = False
     with ProgressBar(console(sys.stderr), runs) as bar:

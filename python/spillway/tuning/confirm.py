@@ -1,0 +1,205 @@
+"""The confirmation: winners and the default on seeds that the search never saw, in pairs.
+
+The best of many trials looks better than it is: what was luck on the seeds of the search is not
+repeated on others. With the same seed winner and default have the same traffic, so the interval is
+that of the differences.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spillway import pairs
+from spillway.errors import ScenarioError, SpillwayError
+from spillway.progress import Follow
+from spillway.scenario import Scenario
+from spillway.threads import side_by_side
+from spillway.tuning.expression import UndefinedError
+from spillway.tuning.goal import Aims, Goal, MissingError, Readings
+from spillway.tuning.runs import Runs, StoppedError
+
+if TYPE_CHECKING:
+    from optuna import Study
+
+FEWEST = 3
+"""The fewest seeds from which an interval tells something."""
+MOST_WINNERS = 5
+"""The most trials of a Pareto front that are confirmed."""
+TIMES = 3
+"""How many times as long the runs of the confirmation are, unless it is said."""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The seeds and the duration."""
+
+    seeds: Sequence[int]
+    assignments: tuple[str, ...]
+    """The longer duration, and a later end where the scenario sets one."""
+    duration_ps: int
+
+
+def planned(base: Scenario, seeds: Sequence[int], duration: str | None) -> Confirmation:
+    """The confirmation that goes with a scenario."""
+    if len(seeds) < FEWEST:
+        hint = f"{FEWEST} seeds at least; more make the interval narrower"
+        raise ScenarioError(f"{len(seeds)} seeds tell too little in a confirmation", hint)
+    before = base._read()[0]
+    text = f"{TIMES * before.duration_ps}ps" if duration is None else duration
+    longer: tuple[str, ...] = (f"duration={text}",)
+    try:
+        after = base.set(*longer)._read()[0]
+    except ScenarioError as error:
+        if error.path != "stop":
+            raise
+        after = None
+    # A fixed end moves with the duration; by default it follows by itself.
+    if after is None or after.stop_ps == before.stop_ps:
+        free = base.set("stop=", *longer).may_lack(["stop="])._read()[0]
+        more = free.duration_ps - before.duration_ps
+        longer = (f"stop={max(before.stop_ps + more, free.duration_ps)}ps", *longer)
+        after = base.set(*longer)._read()[0]
+    return Confirmation(seeds, longer, after.duration_ps)
+
+
+def run(
+    study: Study,
+    aims: Aims,
+    scenarios: Sequence[Scenario],
+    confirmation: Confirmation,
+    jobs: int,
+    follow: Follow | None,
+    share: float,
+) -> list[dict[str, list[float]]]:
+    """The readings of every scenario, longer and on the new seeds. Raises StoppedError.
+
+    What the study has of them already is not run again.
+    """
+    work = [
+        (scenario.set(*confirmation.assignments), seed)
+        for scenario in scenarios
+        for seed in confirmation.seeds
+    ]
+    kept = dict(study.user_attrs)
+    lock = threading.Lock()
+
+    def one(place: int, stop: threading.Event) -> dict[str, float] | None:
+        scenario, seed = work[place]
+        key = _key(scenario, seed)
+        if key in kept:
+            known: dict[str, float] = kept[key]
+            return known
+        label = "confirming" if place >= len(confirmation.seeds) else "confirming: the default"
+        runs = Runs(scenario, [seed], 1, stop, follow, label, share)
+        try:
+            readings = aims.readings(runs.finish())
+        except StoppedError:
+            return None
+        except MissingError as error:
+            raise SpillwayError(
+                f"the confirmation has failed: {error}", "confirm with other seeds, or for longer"
+            ) from None
+        finally:
+            runs.end()
+        found = {name: values[0] for name, values in readings.items()}
+        with lock:
+            study.set_user_attr(key, found)
+        return found
+
+    done, is_interrupted = side_by_side(one, range(len(work)), jobs)
+    if is_interrupted or any(found is None for found in done):
+        raise StoppedError
+    each = len(confirmation.seeds)
+    parts = [done[place : place + each] for place in range(0, len(done), each)]
+    return [
+        {name: [found[name] for found in part if found is not None] for name in aims.names}
+        for part in parts
+    ]
+
+
+def _key(scenario: Scenario, seed: int) -> str:
+    """The name under which a study keeps a run of the confirmation."""
+    resolved = scenario.set(f"seed={seed}")._read()[0].resolved
+    return f"confirmed:{hashlib.sha256(resolved.encode()).hexdigest()[:32]}"
+
+
+def compared(aims: Aims, readings: Readings, default: Readings) -> dict[str, Any]:
+    """A winner beside the default, on the new seeds."""
+    try:
+        constraints = [
+            {
+                "text": each.text,
+                "left": each.sides(readings, default)[0],
+                "right": each.sides(readings, default)[1],
+                "is_met": each.violation(readings, default) <= 0,
+            }
+            for each in aims.constraints
+        ]
+    except UndefinedError:
+        constraints = []
+    return {
+        "goals": [_goal(goal, readings, default) for goal in aims.goals],
+        "constraints": constraints,
+    }
+
+
+def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:
+    tuned, before = goal.by_seed(readings), goal.by_seed(default)
+    differences = [own - other for own, other in zip(tuned, before, strict=True)]
+    found = pairs.interval(differences)
+    low, high = found or (None, None)
+    return {
+        "text": goal.text,
+        "default": before,
+        "tuned": tuned,
+        "default_mean": statistics.fmean(before),
+        "tuned_mean": statistics.fmean(tuned),
+        "difference": statistics.fmean(differences),
+        "low": low,
+        "high": high,
+        "verdict": verdict(goal.is_minimised, differences),
+    }
+
+
+def verdict(is_minimised: bool, differences: Sequence[float]) -> str:
+    """What the differences to the default say: better, worse, undecided, or the same.
+
+    >>> verdict(True, [-3.0, -2.0, -2.5]), verdict(False, [-3.0, -2.0, -2.5])
+    ('better', 'worse')
+    >>> verdict(True, [-3.0, 2.0, 1.0]), verdict(True, [0.0, 0.0, 0.0])
+    ('undecided', 'the same')
+    """
+    if not any(differences):
+        return "the same"
+    found = pairs.interval(differences) if len(differences) >= FEWEST else None
+    if found is None or found[0] <= 0 <= found[1]:
+        return "undecided"
+    return "better" if (found[1] < 0) == is_minimised else "worse"
+
+
+def seeds_beside(search: Sequence[int], given: Sequence[int] | None) -> list[int]:
+    """The seeds of the confirmation: those given, or the five behind those of the search."""
+    if given is None:
+        return [max(search) + place for place in range(1, 6)]
+    both = sorted({*search}.intersection(given))
+    if both:
+        text = f"seed {both[0]} is both in the search and in the confirmation"
+        raise ScenarioError(text, "confirm with seeds that the search has not seen")
+    return list(given)
+
+
+def chosen_few(values: Sequence[Sequence[float]], most: int = MOST_WINNERS) -> list[int]:
+    """At most so many places of a front: the ends by the first goal, and evenly between them.
+
+    >>> chosen_few([[3.0], [1.0], [2.0]]), chosen_few([[float(n)] for n in range(9)], 3)
+    ([0, 1, 2], [0, 4, 8])
+    """
+    order = sorted(range(len(values)), key=lambda place: values[place][0])
+    if len(order) > most:
+        order = [order[round(place * (len(order) - 1) / (most - 1))] for place in range(most)]
+    return sorted(order)

@@ -1,0 +1,218 @@
+"""The folder of a study: in use by one process at a time, and a result only when it is complete."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from spillway import checksums
+from spillway.errors import ScenarioError
+from spillway.folder import (
+    MARK,
+    SCENARIO,
+    SUMMARY,
+    check_folder,
+    locked,
+    path_of,
+    whole_file,
+)
+from spillway.run import read_with_inputs
+from spillway.scenario import Scenario
+from spillway.tuning.storage import FILE
+
+QUESTION = "study.json"
+"""What the study asks: the same question goes on, another one is refused."""
+PAGE, TRIALS, BEST, FRONT = "index.html", "trials.csv", "best", "front"
+_OURS = (SUMMARY, PAGE, TRIALS, BEST, FRONT, checksums.FILE)
+"""What is written when a study is complete, the summary first to go and last to come."""
+
+
+class StudyFolder:
+    """A context in which a folder is this process's.
+
+    A mark says that it is incomplete until `complete` is called. What it leaves otherwise is a
+    study that can go on.
+    """
+
+    def __init__(self, place: str | Path, question: Mapping[str, Any], force: bool = False) -> None:
+        self.place = path_of(place)
+        self._question = dict(question)
+        self._force = force
+        self._lock = -1
+        self._is_new = False
+        self.summary: dict[str, Any] | None = None
+        """The summary of the study, if it was complete."""
+        self.has_begun = False
+        """Whether there is something to go on from. A new folder without that is removed again."""
+
+    @property
+    def database(self) -> Path:
+        """The file of the study."""
+        return self.place / FILE
+
+    def __enter__(self) -> Self:
+        self._check()
+        self._is_new = not self.place.exists()
+        is_complete = not (self.place / MARK).exists()
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ScenarioError(f"{self.place} cannot be made: {error}") from error
+        self._lock = locked(self.place / MARK)
+        try:
+            if self._force:
+                self._empty()
+            try:
+                self._compare()
+            except ScenarioError:
+                if is_complete:
+                    self.stay()
+                raise
+            if is_complete and (self.place / SUMMARY).exists():
+                self.summary = read_document(self.place / SUMMARY)
+        except BaseException:
+            self._release(self._is_new)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._release(kind is not None and self._is_new and not self.has_begun)
+
+    def stay(self) -> None:
+        """Takes the mark away again from a study that is complete already."""
+        (self.place / MARK).unlink()
+
+    def complete(
+        self,
+        summary: Mapping[str, Any],
+        page: bytes,
+        best: Mapping[str, Scenario],
+    ) -> None:
+        """Writes what the study has come to, and takes the mark away.
+
+        `best` are the best scenarios by their folders' names.
+        """
+        self.clear()
+        for name, scenario in best.items():
+            folder = self.place / name
+            folder.mkdir(parents=True)
+            inputs = read_with_inputs(scenario)[1]
+            inputs.write(folder)
+            (folder / SCENARIO).write_text(inputs.scenario, encoding="utf-8")
+        write_trials(self.place / TRIALS, summary)
+        (self.place / PAGE).write_bytes(page)
+        write_document(self.place / SUMMARY, summary)
+        checksums.write(self.place, but=MARK)
+        (self.place / MARK).unlink()
+
+    def clear(self) -> None:
+        """Takes away what an earlier end of the study has written."""
+        for name in _OURS:
+            path = self.place / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _check(self) -> None:
+        if self.place.name in ("", ".."):
+            raise ScenarioError(
+                f"{self.place} is not a folder to write to",
+                "name a folder for the study",
+                typed="--out takes the name of a folder for the study",
+            )
+        check_folder(self.place)
+        if self.place.is_dir() and not self._is_study():
+            raise ScenarioError(
+                f"{self.place} is there already, and no study", "choose another place"
+            )
+
+    def _is_study(self) -> bool:
+        names = {path.name for path in self.place.iterdir()}
+        return QUESTION in names or names <= {MARK}
+
+    def _empty(self) -> None:
+        self.clear()
+        for name in (FILE, f"{FILE}-journal", QUESTION):
+            (self.place / name).unlink(missing_ok=True)
+
+    def _compare(self) -> None:
+        """Goes on with the same question, and refuses another one."""
+        file = self.place / QUESTION
+        if file.exists():
+            self._compare_with(read_document(file))
+        else:
+            write_document(file, self._question)
+
+    def _compare_with(self, before: Mapping[str, Any]) -> None:
+        for key in dict.fromkeys((*self._question, *before)):
+            if before.get(key) != self._question.get(key):
+                raise ScenarioError(
+                    f"{self.place} holds another study: {key} is "
+                    f"{_shown(self._question.get(key))}, and was {_shown(before.get(key))}",
+                    "choose another place, or begin anew with force=True",
+                    typed="choose another place with --out, or begin anew with --force",
+                )
+
+    def _release(self, is_removed: bool) -> None:
+        os.close(self._lock)
+        if is_removed:
+            shutil.rmtree(self.place, ignore_errors=True)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_document(file: Path) -> dict[str, Any]:
+    """A document that was written here."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"{file} cannot be read: {error}", "is it a study's?") from error
+    if not isinstance(found, dict):
+        raise ScenarioError(f"{file} is no study's")
+    return found
+
+
+def write_document(file: Path, document: Mapping[str, Any]) -> None:
+    """Writes a document, all of it or nothing."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    with whole_file(file) as partial:
+        partial.write_text(text + "\n", encoding="utf-8")
+
+
+def write_trials(file: Path, summary: Mapping[str, Any]) -> None:
+    """A row for every trial: its number, state, values, and what they have come to."""
+    keys = [each["key"] for each in summary["over"]]
+    goals = [each["text"] for each in summary["goals"]]
+    constraints = [each["text"] for each in summary["constraints"]]
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        heads = (*keys, *goals, *(f"violation of {text}" for text in constraints))
+        writer.writerow(["trial", "state", "percent", "cpu_s", *heads, "why"])
+        for trial in summary["trials"]:
+            writer.writerow(
+                [
+                    trial["trial"],
+                    trial["state"],
+                    trial["percent"],
+                    trial["cpu_s"],
+                    *(trial["set"].get(key, "") for key in keys),
+                    *(trial["values"] or [""] * len(goals)),
+                    *(trial["violations"].get(text, "") for text in constraints),
+                    trial["why"],
+                ]
+            )

@@ -1,0 +1,296 @@
+"""A study as figures: its course, its parameters, their importance, the front, the confirmation."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spillway.palette import COLOURS, FONTS, MARKERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_QUIET = "#555555"
+_PANEL = (3.4, 2.7)
+"""The width and height of a panel in inches."""
+_ACROSS = 3
+_BEST, _OTHER, _UNMET = COLOURS[1], COLOURS[0], "#9A9A9A"
+
+
+def svg(figure: Figure) -> bytes:
+    """A figure as SVG. The same study gives the same file."""
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context({**FONTS, "text.parse_math": False, "svg.hashsalt": "spillway"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
+    """All figures of a study that there is something to show on, by name."""
+    import matplotlib as mpl
+
+    figures = {
+        "history": _history,
+        "front": _front,
+        "parameters": _parameters,
+        "importance": _importance,
+        "confirmation": _confirmation,
+    }
+    found = {}
+    with mpl.rc_context({**FONTS, "text.parse_math": False}):
+        for name, draw in figures.items():
+            figure = draw(summary)
+            if figure is not None:
+                found[name] = svg(figure)
+    return found
+
+
+def _grid(panels: int, width: float = _PANEL[0]) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    across = min(panels, _ACROSS)
+    rows = -(-panels // across)
+    figure = Figure(figsize=(width * across, _PANEL[1] * rows), layout="constrained", dpi=150)
+    grid = figure.subplots(rows, across, squeeze=False)
+    for unused in grid.flat[panels:]:
+        unused.set_axis_off()
+    axes: list[Axes] = list(grid.flat[:panels])
+    for axis in axes:
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(color="#DDDDDD", linewidth=0.7)
+        axis.tick_params(labelsize=8)
+    return figure, axes
+
+
+def _complete(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [trial for trial in summary["trials"] if trial["state"] == "complete"]
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    """Whether values are so far apart that equal ratios are to look equal."""
+    return bool(values) and min(values) > 0 and max(values) > 20 * min(values)
+
+
+def _history(summary: Mapping[str, Any]) -> Figure | None:
+    """Every trial's value, the best so far, and the default."""
+    if not _complete(summary):
+        return None
+    goals = summary["goals"]
+    figure, axes = _grid(len(goals), 7.0 if len(goals) == 1 else 4.4)
+    for place, (axis, goal) in enumerate(zip(axes, goals, strict=True)):
+        _scatter(axis, summary, place, lambda trial: float(trial["trial"]))
+        met = [trial for trial in _complete(summary) if trial["is_met"]]
+        better = min if goal["direction"] == "minimize" else max
+        so_far = list(itertools.accumulate((trial["values"][place] for trial in met), better))
+        numbers = [trial["trial"] for trial in met]
+        if len(goals) == 1 and met:
+            axis.step(
+                numbers, so_far, where="post", color=_BEST, linewidth=1.2, label="best so far"
+            )
+        _default_line(axis, goal)
+        axis.set_xlabel("trial", fontsize=8)
+        axis.set_ylabel(goal["text"], fontsize=8)
+    _legend(axes[0])
+    return figure
+
+
+def _scatter(axis: Axes, summary: Mapping[str, Any], goal: int, x: Any) -> None:
+    """All complete trials that have an x; hollow ones violate a constraint.
+
+    Those that were ended early are crosses at the lower edge: what they had come to by then cannot
+    be compared with what whole runs come to.
+    """
+    shown = _complete(summary)
+    best = {each["trial"] for each in summary["winners"]}
+    kinds: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
+        ("complete", lambda t: t["state"] == "complete" and t["is_met"] and t["trial"] not in best),
+        ("violates a constraint", lambda t: t["state"] == "complete" and not t["is_met"]),
+        ("best" if len(best) == 1 else "on the front", lambda t: t["trial"] in best),
+    )
+    styles: tuple[dict[str, Any], ...] = (
+        {"s": 16, "c": _OTHER, "alpha": 0.8, "linewidths": 0, "clip_on": False},
+        {"s": 16, "facecolors": "none", "edgecolors": _UNMET, "linewidths": 1},
+        {"s": 44, "c": _BEST, "marker": "*", "zorder": 3, "linewidths": 0, "clip_on": False},
+    )
+    for (label, is_one), style in zip(kinds, styles, strict=True):
+        points = [(x(trial), trial["values"][goal]) for trial in shown if is_one(trial)]
+        points = [point for point in points if point[0] is not None]
+        if points:
+            axis.scatter(*zip(*points, strict=True), label=label, **style)
+    early = [x(trial) for trial in summary["trials"] if trial["state"] == "pruned"]
+    early = [place for place in early if place is not None]
+    if early:
+        axis.scatter(
+            early,
+            [0.02] * len(early),
+            transform=axis.get_xaxis_transform(),
+            label="ended early",
+            s=12,
+            c=_UNMET,
+            marker="x",
+            linewidths=0.9,
+        )
+    if _is_wide([trial["values"][goal] for trial in shown]):
+        _log_scale(axis, "y", [trial["values"][goal] for trial in shown])
+
+
+def _log_scale(axis: Axes, along: str, values: Sequence[float]) -> None:
+    """A logarithmic axis with plain numbers at a few places."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set(**{f"{along}scale": "log"})
+    ticks = axis.yaxis if along == "y" else axis.xaxis
+    is_wide = max(values) > 1000 * min(values)
+    ticks.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0)))
+    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ticks.set_minor_formatter(NullFormatter())
+
+
+def _default_line(axis: Axes, goal: Mapping[str, Any]) -> None:
+    axis.axhline(goal["default"], color=_QUIET, linewidth=0.9, linestyle="--", label="default")
+
+
+def _legend(axis: Axes) -> None:
+    figure = axis.figure
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8
+    )
+
+
+def _front(summary: Mapping[str, Any]) -> Figure | None:
+    """Every pair of goals against each other."""
+    goals = summary["goals"]
+    if len(goals) < 2 or not _complete(summary):
+        return None
+    couples = list(itertools.combinations(range(len(goals)), 2))
+    figure, axes = _grid(len(couples), 7.0 if len(couples) == 1 else 4.4)
+    for axis, (one, two) in zip(axes, couples, strict=True):
+        _scatter(axis, summary, two, lambda trial, one=one: trial["values"][one])
+        axis.scatter(
+            [goals[one]["default"]],
+            [goals[two]["default"]],
+            s=40,
+            c=_QUIET,
+            marker="D",
+            label="default",
+            linewidths=0,
+        )
+        if _is_wide([trial["values"][one] for trial in _complete(summary)]):
+            _log_scale(axis, "x", [trial["values"][one] for trial in _complete(summary)])
+        for place, label in ((one, axis.set_xlabel), (two, axis.set_ylabel)):
+            label(f"{goals[place]['text']} ({goals[place]['direction']}d)", fontsize=8)
+    _legend(axes[0])
+    return figure
+
+
+def _parameters(summary: Mapping[str, Any]) -> Figure | None:
+    """The goals against every parameter."""
+    if not _complete(summary):
+        return None
+    couples = [(each, place) for place in range(len(summary["goals"])) for each in summary["over"]]
+    figure, axes = _grid(len(couples))
+    for axis, (parameter, place) in zip(axes, couples, strict=True):
+        goal = summary["goals"][place]
+        if "values" in parameter:
+            _strip(axis, summary, parameter, place)
+        else:
+            _scatter(axis, summary, place, lambda trial, p=parameter: _number(trial, p))
+            axis.set_xlim(parameter["low"], parameter["high"])
+            if parameter["log"]:
+                _log_scale(axis, "x", (parameter["low"], parameter["high"]))
+        _default_line(axis, goal)
+        unit = f", {parameter['unit']}" if parameter.get("unit") else ""
+        below = " where it applies" if parameter["below"] else ""
+        axis.set_xlabel(f"{parameter['key']}{unit}{below}", fontsize=8)
+        axis.set_ylabel(goal["text"], fontsize=8)
+    return figure
+
+
+def _number(trial: Mapping[str, Any], parameter: Mapping[str, Any]) -> float | None:
+    """The value of a parameter in a trial, without its unit, if it has one there."""
+    if parameter["key"] not in trial["set"]:
+        return None
+    found = trial["numbers"].get(parameter["key"])
+    return None if found is None else float(found)
+
+
+def _strip(axis: Axes, summary: Mapping[str, Any], parameter: Mapping[str, Any], goal: int) -> None:
+    """A strip for every choice; trials in it stand beside each other in their order."""
+    values, key = parameter["values"], parameter["key"]
+    last = max((trial["trial"] for trial in summary["trials"]), default=1)
+
+    def place(trial: Mapping[str, Any]) -> float | None:
+        if key not in trial["set"]:
+            return None
+        offset = float(trial["trial"] / last - 0.5)
+        return float(values.index(trial["set"][key])) + 0.6 * offset
+
+    _scatter(axis, summary, goal, place)
+    axis.set_xticks(range(len(values)), [value or "unset" for value in values])
+    axis.set_xlim(-0.5, len(values) - 0.5)
+    axis.grid(axis="x", visible=False)
+
+
+def _importance(summary: Mapping[str, Any]) -> Figure | None:
+    """The shares of parameters, over all trials and within branches."""
+    from spillway.tuning.tables import branches
+
+    panels = [
+        (found["goal"], head, shares)
+        for found in summary["importance"]
+        for head, _, shares in branches(found)
+        if shares
+    ]
+    if not panels:
+        return None
+    figure, axes = _grid(len(panels), 3.6)
+    several = len(summary["goals"]) > 1
+    for axis, (goal, head, shares) in zip(axes, panels, strict=True):
+        keys = [*shares][::-1]
+        axis.barh(range(len(keys)), [100 * shares[key] for key in keys], color=_OTHER, height=0.6)
+        axis.set_yticks(range(len(keys)), keys)
+        axis.set_ylim(-0.6, max(len(keys) - 0.4, 1.6))
+        axis.set_xlim(0, 100)
+        axis.grid(axis="y", visible=False)
+        axis.set_xlabel("share, %", fontsize=8)
+        title = "all trials" if head == "all" else head
+        axis.set_title(f"{goal}\n{title}" if several else title, fontsize=9)
+    return figure
+
+
+def _confirmation(summary: Mapping[str, Any]) -> Figure | None:
+    """The default and the winners on every new seed, joined by seed."""
+    found = summary["confirmation"]
+    if found is None:
+        return None
+    goals = summary["goals"]
+    figure, axes = _grid(len(goals), 5.0 if len(goals) == 1 else 3.6)
+    winners = found["winners"]
+    for place, (axis, goal) in enumerate(zip(axes, goals, strict=True)):
+        columns = [winners[0]["goals"][place]["default"]]
+        columns += [winner["goals"][place]["tuned"] for winner in winners]
+        for seed, (number, values) in enumerate(
+            zip(found["seeds"], zip(*columns, strict=True), strict=True)
+        ):
+            axis.plot(
+                range(len(columns)),
+                values,
+                color=COLOURS[seed % len(COLOURS)],
+                marker=MARKERS[seed % len(MARKERS)],
+                markersize=4.5,
+                linewidth=0.8,
+                label=f"seed {number}",
+            )
+        names = ["default", *(f"trial {winner['trial']}" for winner in winners)]
+        axis.set_xticks(range(len(columns)), names)
+        axis.set_xlim(-0.4, len(columns) - 0.6)
+        axis.set_ylabel(goal["text"], fontsize=8)
+    _legend(axes[0])
+    return figure

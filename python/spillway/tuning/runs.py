@@ -1,0 +1,123 @@
+"""One scenario with several seeds, side by side: looked at on the way, or run to the end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spillway import _core
+from spillway.inputs import Inputs
+from spillway.plugins import Tagger
+from spillway.progress import Follow, Progress, Report
+from spillway.run import Dropped, Running
+from spillway.scenario import Scenario
+from spillway.threads import side_by_side
+
+Summaries = list[dict[str, Any]]
+
+
+class StoppedError(Exception):
+    """The runs were told to stop."""
+
+
+class Runs:
+    """The runs of a scenario, one for every seed, which go on together."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seeds: Sequence[int],
+        jobs: int,
+        stop: threading.Event,
+        follow: Follow | None,
+        label: str,
+        share: float,
+    ) -> None:
+        """`share` is that of one of them in all work; `stop` is set when they are to end."""
+        self._scenario = scenario
+        self._seeds = list(seeds)
+        self._jobs = jobs
+        self._stop = stop
+        self._follow, self._label, self._share = follow, label, share
+        self._running: dict[int, Running] = {}
+        self._followed: dict[int, tuple[Report, Callable[[], None]]] = {}
+        self.cpu_s = 0.0
+        """The processor time of the runs that are over."""
+
+    def look(self, percent: int) -> Summaries:
+        """Goes on until this part of the duration is over; what the runs have come to by then."""
+
+        def one(seed: int, stop: threading.Event) -> dict[str, Any]:
+            running = self._begun(seed)
+            until = running.read.duration_ps * percent // 100
+            self._go(running, seed, until, stop)
+            # Of plug-ins a copy needs classes of its own.
+            again = self._scenario._read()[0] if self._scenario.plugins else None
+            copy = running.simulation.copy(again)
+            copy.finish()
+            found: dict[str, Any] = json.loads(copy.summary())
+            return found
+
+        return self._side_by_side(one)
+
+    def finish(self) -> Summaries:
+        """Goes on to the end."""
+
+        def one(seed: int, stop: threading.Event) -> dict[str, Any]:
+            running = self._begun(seed)
+            self._go(running, seed, None, stop)
+            return running.result().summary
+
+        found = self._side_by_side(one)
+        self.cpu_s = sum(summary["run"]["cpu_s"] for summary in found)
+        return found
+
+    def end(self) -> None:
+        """Gives up what is still running."""
+        self.cpu_s = self.cpu_s or sum(each.cpu_s for each in self._running.values())
+        self._running.clear()
+        for _, end in self._followed.values():
+            end()
+        self._followed.clear()
+
+    def _side_by_side(self, one: Callable[[int, threading.Event], dict[str, Any]]) -> Summaries:
+        def checked(seed: int, stop: threading.Event) -> dict[str, Any] | None:
+            try:
+                return one(seed, stop)
+            except StoppedError:
+                return None
+
+        done, is_interrupted = side_by_side(checked, self._seeds, self._jobs)
+        found = [summary for summary in done if summary is not None]
+        if is_interrupted or len(found) < len(self._seeds):
+            raise StoppedError
+        return found
+
+    def _begun(self, seed: int) -> Running:
+        if seed not in self._running:
+            read = self._scenario.set(f"seed={seed}")._read()[0]
+            nothing = Inputs(read.resolved, {}, {}, {})
+            self._running[seed] = Running(read, nothing, Dropped(), _core.Simulation(read))
+            if self._follow is not None:
+                label = f"{self._label} seed-{seed}"
+                self._followed[seed] = self._follow(label, self._share)
+        return self._running[seed]
+
+    def _go(self, running: Running, seed: int, until_ps: int | None, stop: threading.Event) -> None:
+        report = self._followed[seed][0] if seed in self._followed else None
+
+        def checked(progress: Progress) -> None:
+            if self._stop.is_set() or stop.is_set():
+                raise KeyboardInterrupt
+            if report is not None:
+                report(progress)
+
+        if self._stop.is_set() or running.go(checked, until_ps) == "interrupted":
+            raise StoppedError
+
+
+def can_be_looked_at(scenario: Scenario) -> bool:
+    """Whether its runs can be copied on the way: not if a plug-in tags packets."""
+    return not any(issubclass(plugin, Tagger) for plugin in scenario.plugins)

@@ -1,0 +1,76 @@
+"""Where a study is kept: a file of SQLite, a journal, or a database that several machines share."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway.errors import ScenarioError, SpillwayError
+from spillway.folder import check_file
+from spillway.tuning.goal import Direction
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.storages import BaseStorage
+
+FILE = "study.db"
+"""The study in a folder, if it is kept nowhere else."""
+_JOURNAL = ".journal"
+_GO_ON = "the same command goes on from what has been written"
+
+
+def storage(where: str | Path) -> BaseStorage:
+    """The storage at an address such as `postgresql://...`, or in a journal `NAME.journal`.
+
+    A path with another ending is a file of SQLite.
+    """
+    import optuna
+    from optuna.storages import journal
+
+    text = str(where)
+    with failures(text), warnings.catch_warnings():
+        # Journals are marked as experimental.
+        warnings.simplefilter("ignore")
+        if "://" in text:
+            return optuna.storages.RDBStorage(text)
+        check_file(Path(text))
+        if text.endswith(_JOURNAL):
+            backend = journal.JournalFileBackend(text)
+            return optuna.storages.JournalStorage(backend)
+        return optuna.storages.RDBStorage(f"sqlite:///{text}")
+
+
+def check(where: str) -> None:
+    """Refuses what is neither an address nor a journal."""
+    if "://" not in where and not where.endswith(_JOURNAL):
+        hint = f"a journal, NAME{_JOURNAL}, or an address such as postgresql://..."
+        raise ScenarioError(f"{where!r} is no storage that several can share", hint)
+
+
+def open_study(where: str | Path | None, name: str, directions: Sequence[Direction]) -> Study:
+    """The study of this name, which is begun if it is not there; without a place in memory."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    kept = None if where is None else storage(where)
+    with failures(str(where)):
+        return optuna.create_study(
+            storage=kept, study_name=name, directions=directions, load_if_exists=True
+        )
+
+
+@contextlib.contextmanager
+def failures(where: str) -> Iterator[None]:
+    """A context in which a storage that fails is an error of ours."""
+    import optuna
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError, ImportError) as error:
+        cause = error.__cause__ or error
+        text = str(getattr(cause, "orig", None) or cause).strip().splitlines()[0]
+        raise SpillwayError(f"the study in {where} cannot be kept: {text}", _GO_ON) from error

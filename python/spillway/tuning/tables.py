@@ -1,0 +1,228 @@
+"""What a study has come to, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from spillway.tables import number
+from spillway.tuning.summary import relative
+
+_STYLES = {"better": "green", "worse": "red", "undecided": "yellow", "the same": "yellow"}
+_MOST_FRONT = 20
+"""The most trials of a front that are shown in the terminal."""
+
+
+def shown(summary: Mapping[str, Any]) -> RenderableType:
+    """The answer, its confirmation, and how much each parameter matters."""
+    return Group(*_head(summary), *parts(summary).values())
+
+
+def parts(summary: Mapping[str, Any]) -> dict[str, RenderableType]:
+    """The tables, by what they are about."""
+    found: dict[str, RenderableType] = {}
+    if not summary["winners"]:
+        found["best"] = nearest(summary)
+    elif len(summary["goals"]) == 1:
+        found["best"] = best(summary)
+    else:
+        found["front"] = front(summary)
+    if summary["confirmation"] is not None:
+        found["confirmation"] = confirmation(summary)
+    found["importance"] = importance(summary)
+    return found
+
+
+def _head(summary: Mapping[str, Any]) -> list[Text]:
+    style = {"complete": "green", "interrupted": "red"}[summary["status"]]
+    title = Text.assemble((summary["scenario"], "bold"), "  ", (summary["status"], style))
+    return [title, Text(counted(summary), "dim")]
+
+
+def counted(summary: Mapping[str, Any]) -> str:
+    """How many trials there were, and what became of them."""
+    trials = summary["trials"]
+    words = {
+        "complete": "complete",
+        "pruned": "ended early",
+        "failed": "failed",
+        "invalid": "no scenarios, and not counted",
+    }
+    by_state = {state: sum(trial["state"] == state for trial in trials) for state in words}
+    told = ", ".join(f"{count} {words[state]}" for state, count in by_state.items() if count)
+    seeds = summary["asked"]["seeds"]
+    return (
+        f"{summary['ended']} of {summary['asked']['trials']} trials"
+        + (f": {told}" if told else "")
+        + f"; {len(seeds)} seed{'s' * (len(seeds) > 1)} each"
+    )
+
+
+def _grid() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+
+
+def best(summary: Mapping[str, Any]) -> RenderableType:
+    """The values of the best trial beside the scenario's own."""
+    winner, goal = summary["winners"][0], summary["goals"][0]
+    table = _grid()
+    table.add_column(f"best: trial {winner['trial']}")
+    table.add_column("default", justify="right")
+    table.add_column("tuned", justify="right", style="bold")
+    for parameter in summary["over"]:
+        key = parameter["key"]
+        if key in winner["set"]:
+            tuned = winner["set"][key] or "unset"
+            table.add_row(key, parameter["default"] or "-", tuned)
+    text = f"{goal['text']} on the seeds of the search"
+    table.add_row(text, number(goal["default"]), number(winner["values"][0]))
+    return table
+
+
+def front(summary: Mapping[str, Any]) -> RenderableType:
+    """The trials that no other is better than in every goal."""
+    keys = _keys_that_differ(summary)
+    table = _grid()
+    table.add_column("front: trial", justify="right")
+    for goal in summary["goals"]:
+        table.add_column(f"{goal['text']}\n{goal['direction']}d", justify="right")
+    for key in keys:
+        table.add_column(key, justify="right")
+    defaults = {each["key"]: each["default"] or "-" for each in summary["over"]}
+    own = [number(goal["default"]) for goal in summary["goals"]]
+    table.add_row("default", *own, *(defaults[key] for key in keys), style="dim")
+    winners = summary["winners"]
+    for winner in winners[:_MOST_FRONT]:
+        values = (winner["set"].get(key) for key in keys)
+        table.add_row(
+            str(winner["trial"]),
+            *map(number, winner["values"]),
+            *("-" if value is None else value or "unset" for value in values),
+        )
+    more = len(winners) - _MOST_FRONT
+    if more > 0:
+        return Group(table, Text(f"and {more} more", "dim"))
+    return table
+
+
+def _keys_that_differ(summary: Mapping[str, Any]) -> list[str]:
+    keys = [each["key"] for each in summary["over"]]
+    return [key for key in keys if any(key in each["set"] for each in summary["winners"])]
+
+
+def nearest(summary: Mapping[str, Any]) -> RenderableType:
+    """What to say where no trial satisfies all constraints."""
+    complete = [trial for trial in summary["trials"] if trial["state"] == "complete"]
+    if not complete:
+        return Text("no trial is complete", "red")
+
+    def distance(trial: Mapping[str, Any]) -> float:
+        return float(sum(max(0.0, value) for value in trial["violations"].values()))
+
+    trial = min(complete, key=distance)
+    violated = ", ".join(
+        f"{text} by {100 * value:.2g}%" for text, value in trial["violations"].items() if value > 0
+    )
+    values = ", ".join(f"{key}={value}" for key, value in trial["set"].items())
+    return Group(
+        Text("no trial satisfies all constraints", "red"),
+        Text(f"nearest: trial {trial['trial']}, {values}: it misses {violated}"),
+    )
+
+
+def confirmation(summary: Mapping[str, Any]) -> RenderableType:
+    """The winners beside the default on seeds that the search never saw."""
+    found = summary["confirmation"]
+    table = _grid()
+    table.add_column("confirmed on new seeds")
+    for head in ("default", "tuned", "difference", "95% interval", ""):
+        table.add_column(head, justify="right")
+    several = len(found["winners"]) > 1
+    for winner in found["winners"]:
+        prefix = f"trial {winner['trial']}: " if several else ""
+        for goal in winner["goals"]:
+            mean = goal["default_mean"]
+            table.add_row(
+                f"{prefix}{goal['text']}",
+                number(mean),
+                number(goal["tuned_mean"]),
+                change(relative(goal["difference"], mean), goal["difference"]),
+                interval(goal),
+                Text(goal["verdict"], _STYLES[goal["verdict"]]),
+            )
+        for each in winner["constraints"]:
+            word, style = ("kept", "green") if each["is_met"] else ("not kept", "red")
+            right = number(each["right"], 4)
+            table.add_row(
+                f"{prefix}{each['text']}", right, number(each["left"], 4), "", "", Text(word, style)
+            )
+    note = (
+        f"{len(found['seeds'])} seeds, {found['duration_s'] * 1e3:.4g} ms each, in pairs; a "
+        "constraint's columns are its right and its left side"
+    )
+    if not any(winner["constraints"] for winner in found["winners"]):
+        note = note.partition(";")[0]
+    return Group(table, Text(note, "dim"))
+
+
+def change(share: float | None, difference: float) -> str:
+    """A difference, as a share of the default where it has one.
+
+    >>> change(-0.25, -1.0), change(None, 3.0)
+    ('-25.0%', '+3.00')
+    """
+    if share is not None:
+        return f"{100 * share:+.1f}%"
+    return f"{'+' * (difference > 0)}{number(difference)}"
+
+
+def interval(goal: Mapping[str, Any]) -> str:
+    """The interval of a difference, in the same terms."""
+    if goal["low"] is None:
+        return "-"
+    mean = goal["default_mean"]
+    return " to ".join(change(relative(end, mean), end) for end in (goal["low"], goal["high"]))
+
+
+def importance(summary: Mapping[str, Any]) -> RenderableType:
+    """How much each parameter matters, conditional ones within their branch."""
+    by_goal = [branches(found) for found in summary["importance"]]
+    if not any(shares for found in by_goal for _, _, shares in found):
+        text = "too few complete trials to say how much each parameter matters"
+        return Text(text, "dim")
+    table = _grid()
+    table.add_column("how much it matters")
+    several = len(summary["goals"]) > 1
+    for goal in summary["goals"]:
+        table.add_column(goal["text"] if several else "share", justify="right")
+    for same in zip(*by_goal, strict=True):
+        head, trials, _ = same[0]
+        each = [shares for _, _, shares in same]
+        title = Text(f"{head} ({trials} complete trials)", "dim")
+        table.add_row(title, *("" if shares else "too few" for shares in each))
+        for key in dict.fromkeys(key for shares in each for key in shares or ()):
+            table.add_row(f"  {key}", *(_share(shares, key) for shares in each))
+    return table
+
+
+def _share(shares: Mapping[str, float] | None, key: str) -> str:
+    if not shares:
+        return ""
+    return f"{100 * shares[key]:.0f}%" if len(shares) > 1 else "the only one"
+
+
+def branches(
+    found: Mapping[str, Any],
+) -> Sequence[tuple[str, int, Mapping[str, float] | None]]:
+    """All trials, and every branch with trials: its name, how many, and the shares."""
+    within = (
+        (f"{each['key']}={each['value'] or 'unset'}", each["trials"], each["shares"])
+        for each in found["branches"]
+        if each["trials"]
+    )
+    return [("all", found["trials"], found["shares"]), *within]

@@ -1,0 +1,478 @@
+"""`spillway.tune`: the search for the best parameters of a scenario, and its confirmation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.arguments import Assignments, Seeds, callback, seeds_of, whole
+from spillway.errors import Interrupted, ScenarioError
+from spillway.inputs import Inputs
+from spillway.plugins import Plugins
+from spillway.plugins.description import check_named, describe_all
+from spillway.progress import Follow, duration
+from spillway.run import prepared
+from spillway.scenario import Scenario, Source
+from spillway.threads import processors
+from spillway.tuning import confirm, importance, samplers, storage
+from spillway.tuning import summary as summaries
+from spillway.tuning.confirm import Confirmation
+from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
+from spillway.tuning.goal import Aims, Texts
+from spillway.tuning.runs import StoppedError, can_be_looked_at
+from spillway.tuning.search import Default, Plan, Search, counts, default_of, outcome, winners
+from spillway.tuning.space import Over, Space, parameters
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.trial import FrozenTrial
+
+LOOKS = "25%,50%"
+"""The looks at a run with one goal, unless others are given."""
+SEEDS = "1..4"
+
+
+class Tuned:
+    """What a study has come to."""
+
+    def __init__(self, summary: dict[str, Any], folder: Path | None = None) -> None:
+        self.summary = summary
+        """All of it, as `summary.json` has it (docs/tuning.md)."""
+        self.folder = folder
+
+    @property
+    def status(self) -> str:
+        """Whether it is "complete", or was "interrupted" and can go on."""
+        return str(self.summary["status"])
+
+    @property
+    def best(self) -> dict[str, str] | None:
+        """The values of the best trial; with several goals of the best by the first of them.
+
+        None if no trial satisfies all constraints.
+        """
+        front = self.front
+        return front[0] if front else None
+
+    @property
+    def front(self) -> list[dict[str, str]]:
+        """The values of all trials on the Pareto front, the best by the first goal first.
+
+        With one goal it is only the best.
+        """
+        return [dict(each["set"]) for each in self.summary["winners"]]
+
+    def __repr__(self) -> str:
+        name, ended = self.summary["scenario"], self.summary["ended"]
+        best = "nothing satisfies all constraints" if self.best is None else f"best {self.best}"
+        return f"<Tuned {name!r}: {ended} trials, {best}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from spillway import html
+        from spillway.tuning import tables
+
+        return str(html.of(tables.shown(self.summary)))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All that was asked, read and checked."""
+
+    base: Scenario
+    name: str
+    space: Space
+    aims: Aims
+    plan: Plan
+    confirmation: Confirmation
+    own: Mapping[str, Any]
+    """The scenario's own values of the parameters."""
+    first: Mapping[str, str] | None
+    """The values of the first trial: the scenario's own, if all are among those varied."""
+    question: dict[str, Any]
+    """What makes a study another one."""
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The question, and what may change while a study goes on."""
+        return {
+            **self.question,
+            "trials": self.plan.trials,
+            "confirm_seeds": list(self.confirmation.seeds),
+            "confirm_duration_ps": self.confirmation.duration_ps,
+        }
+
+    @property
+    def most_winners(self) -> int:
+        """How many trials are confirmed at most."""
+        return 1 if len(self.aims.goals) == 1 else confirm.MOST_WINNERS
+
+    @property
+    def longer(self) -> float:
+        """How many times as long a run of the confirmation is."""
+        return self.confirmation.duration_ps / self.base._read()[0].duration_ps
+
+    def work(self, trials: int) -> tuple[float, float]:
+        """The work of so many trials, and of the confirmation, in runs of the default."""
+        confirmed = (1 + self.most_winners) * len(self.confirmation.seeds) * self.longer
+        return float(trials * len(self.plan.seeds)), confirmed
+
+    @property
+    def share(self) -> float:
+        """The share of one run of a trial in all work, with the runs of the default."""
+        return 1.0 / (sum(self.work(self.plan.trials)) + len(self.plan.seeds))
+
+
+def tune(
+    source: Source,
+    *,
+    over: Over,
+    minimize: Texts = (),
+    maximize: Texts = (),
+    subject_to: Texts = (),
+    trials: int = 60,
+    seeds: Seeds = SEEDS,
+    set: Assignments = (),
+    plugins: Plugins = (),
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    storage: str | None = None,
+    sampler: str = "tpe",
+    pruner: str | None = None,
+    looks: str | Iterable[int] | None = None,
+    search_seed: int = 1,
+    confirm_seeds: Seeds | None = None,
+    confirm_duration: str | None = None,
+    follow: Follow | None = None,
+    say: Callable[[str], object] | None = None,
+) -> Tuned:
+    """Searches for the values of some keys with which a scenario does best.
+
+    `over` are the keys and their ranges: texts such as `switch.sharing.alpha=0.1..8:log` or
+    `switch.sharing=dt,lqd`, or a mapping. `minimize` and `maximize` are metrics, or arithmetic
+    over metrics, `subject_to` comparisons such as `goodput >= 0.98 * default`. Every trial runs
+    with all of `seeds`. The best is confirmed on `confirm_seeds`, for `confirm_duration`. With
+    `out` the study is kept in that folder, and the same call goes on after an interruption;
+    `storage` is a journal or a database that several share. docs/tuning.md tells what each means.
+
+    Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
+
+    Raises:
+        ScenarioError: something asked is wrong, or the folder holds another study.
+        SpillwayError: the default fails, or the study cannot be kept.
+    """
+    callback("follow", follow)
+    callback("say", say)
+    request = _request(
+        prepared(source, None, set, plugins),
+        over=over,
+        aims=(minimize, maximize, subject_to),
+        seeds=seeds_of(seeds),
+        plan=(whole("trials", trials, 1), sampler, pruner, search_seed, jobs),
+        looks=looks,
+        confirmed=(None if confirm_seeds is None else seeds_of(confirm_seeds), confirm_duration),
+    )
+    tell = say or (lambda _: None)
+    if storage is not None:
+        _storage_check(storage)
+    if out is None:
+        return _tuned(request, storage, None, follow, tell)
+    with StudyFolder(out, request.question, force) as folder:
+        if folder.summary is not None and folder.summary["asked"] == request.asked:
+            folder.stay()
+            return Tuned(folder.summary, folder.place)
+        folder.clear()
+        return _tuned(request, storage, folder, follow, tell)
+
+
+def _storage_check(where: object) -> None:
+    if not isinstance(where, str):
+        raise ScenarioError(f"storage: {where!r} is not valid; expected a text")
+    storage.check(where)
+
+
+def _request(
+    scenario: Scenario,
+    *,
+    over: Over,
+    aims: tuple[Texts, Texts, Texts],
+    seeds: list[int],
+    plan: tuple[int, str, str | None, int, int | None],
+    looks: str | Iterable[int] | None,
+    confirmed: tuple[list[int] | None, str | None],
+) -> _Request:
+    """Reads and checks everything before anything is run or written."""
+    base = scenario.with_named_plugins()
+    read = base.read()
+    varied = parameters(over)
+    space = Space(scenario, varied)
+    _check_plugins(scenario, space)
+    example = json.loads(_core.Simulation(base._read()[0]).summary())
+    found = Aims(*aims, example)
+    trials, sampler, pruner, search_seed, jobs = plan
+    _one_of("sampler", sampler, samplers.SAMPLERS)
+    is_single = len(found.goals) == 1
+    chosen = _looks(looks, is_single and pruner != "none", scenario)
+    pruner = pruner or ("median" if chosen else "none")
+    _one_of("pruner", pruner, samplers.PRUNERS)
+    if not is_single and (chosen or pruner != "none"):
+        hint = "with several goals every trial runs to its end"
+        raise ScenarioError("several goals, and trials that are ended early", hint)
+    if pruner == "none":
+        chosen = ()
+    planned = Plan(
+        seeds,
+        chosen,
+        trials,
+        sampler,
+        pruner,
+        whole("search_seed", search_seed, 0),
+        processors() if jobs is None else whole("jobs", jobs, 1),
+    )
+    confirmation = confirm.planned(base, confirm.seeds_beside(seeds, confirmed[0]), confirmed[1])
+    own = space.default(base.resolved)
+    inputs = Inputs.of(read, base.folder, base.plugins)
+    made_of = [inputs.scenario, sorted(inputs.digests.values()), sorted(inputs.texts.values())]
+    question = {
+        "version": _core.__version__,
+        "scenario": hashlib.sha256(json.dumps(made_of).encode()).hexdigest(),
+        "over": [str(parameter) for parameter in space.parameters],
+        "goals": [f"{goal.direction} {goal.text}" for goal in found.goals],
+        "constraints": [each.text for each in found.constraints],
+        "seeds": seeds,
+        "looks": list(chosen),
+        "pruner": pruner,
+        "sampler": sampler,
+        "search_seed": planned.search_seed,
+    }
+    return _Request(
+        base=scenario,
+        name=read.name,
+        space=space,
+        aims=found,
+        plan=planned,
+        confirmation=confirmation,
+        own=space.own(base.resolved),
+        first=own,
+        question=question,
+    )
+
+
+def _check_plugins(scenario: Scenario, space: Space) -> None:
+    """Refuses a plug-in that neither the scenario names nor any choice."""
+    named = [*scenario.with_named_plugins().plugins]
+    for parameter in space.parameters:
+        for value in getattr(parameter, "values", ()):
+            varied = scenario.set(f"{parameter.key}={value}")
+            try:
+                named += varied.with_named_plugins().plugins
+            except ScenarioError:
+                continue
+    check_named(describe_all(scenario.plugins), describe_all(dict.fromkeys(named)))
+
+
+def _one_of(what: str, given: object, known: Iterable[str]) -> None:
+    if given not in (names := list(known)):
+        raise ScenarioError(f"there is no {what} {given!r}", f"valid here: {', '.join(names)}")
+
+
+def _looks(
+    given: str | Iterable[int] | None, is_default: bool, scenario: Scenario
+) -> tuple[int, ...]:
+    """The parts of a run at which it is looked at, in percent."""
+    hint = "for one: 25%,50%"
+    if given is None:
+        if not is_default or not can_be_looked_at(scenario):
+            return ()
+        given = LOOKS
+    parts = given.split(",") if isinstance(given, str) else given
+    try:
+        found = tuple(int(str(part).strip().removesuffix("%")) for part in parts)
+    except (TypeError, ValueError):
+        found = (0,)
+    if list(found) != sorted({*found}) or not all(0 < percent < 100 for percent in found):
+        text = f"{given!r} are no parts of a run: whole percents from 1 to 99 that grow"
+        raise ScenarioError(text, hint)
+    if found and not can_be_looked_at(scenario):
+        text = "a plug-in that tags packets cannot be copied, so its runs cannot be looked at"
+        raise ScenarioError(text, "leave out looks and pruner")
+    return found
+
+
+# What is done ------------------------------------------------------------------------------------
+
+
+def _tuned(
+    request: _Request,
+    where: str | None,
+    folder: StudyFolder | None,
+    follow: Follow | None,
+    say: Callable[[str], object],
+) -> Tuned:
+    """Searches and confirms."""
+    directions = [goal.direction for goal in request.aims.goals]
+    if where is not None:
+        digest = hashlib.sha256(json.dumps(request.question).encode()).hexdigest()[:12]
+        name: str = f"{request.name}-{digest}"
+        place: str | Path | None = where
+    else:
+        name, place = "tune", None if folder is None else folder.database
+    results = None if folder is None else folder.place
+    with storage.failures(str(place)):
+        study = storage.open_study(place, name, directions)
+        default = _default(study, request, follow, say)
+        if folder is not None:
+            folder.has_begun = True
+        own = request.own
+        trials = study.get_trials(deepcopy=False)
+        if not trials and request.first is not None:
+            study.enqueue_trial(_as_asked(request.space, request.first))
+        say(_announcement(request, default, trials))
+
+        def so_far(found: Sequence[FrozenTrial]) -> dict[str, Any]:
+            return summaries.document(
+                request.name, request.asked, request.space, request.aims, default, own, found
+            )
+
+        search = Search(
+            study,
+            request.space,
+            request.aims,
+            request.plan,
+            default,
+            where is not None,
+            follow,
+            say,
+            request.share,
+        )
+        is_interrupted = search.go()
+        trials = study.get_trials(deepcopy=False)
+        summary = so_far(trials)
+        best = winners(request.aims, trials)
+        summary["winners"] = [_winner(trial) for trial in best]
+        summary["importance"] = importance.of(request.space, request.aims, trials)
+        if is_interrupted:
+            raise Interrupted(Tuned(summary, results))
+        try:
+            summary["confirmation"] = _confirmed(study, request, best, follow)
+        except StoppedError:
+            raise Interrupted(Tuned(summary, results)) from None
+    summary["status"] = "complete"
+    if folder is not None:
+        from spillway.tuning import page
+
+        scenarios = {
+            _folder(summary, trial.number + 1): request.space.with_values(outcome(trial)["set"])
+            for trial in best
+        }
+        folder.complete(summary, page.written(summary), scenarios)
+    return Tuned(summary, results)
+
+
+def _as_asked(space: Space, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Values as the study has them: numbers without units."""
+    kinds = {parameter.key: parameter for parameter in space.parameters}
+    found: dict[str, Any] = {}
+    for key, text in chosen.items():
+        value = kinds[key].value(text)
+        is_whole = getattr(kinds[key], "is_whole", False)
+        found[key] = int(value) if is_whole and value is not None else value
+    return found
+
+
+def _default(
+    study: Study, request: _Request, follow: Follow | None, say: Callable[[str], object]
+) -> Default:
+    """The unchanged scenario's runs, which a study keeps."""
+    kept = study.user_attrs.get("default")
+    if kept is not None:
+        looks = {int(percent): readings for percent, readings in kept["looks"].items()}
+        return Default(looks, kept["cpu_s"])
+    try:
+        found = default_of(request.space, request.aims, request.plan, follow, say, request.share)
+    except StoppedError:
+        raise KeyboardInterrupt from None
+    study.set_user_attr("default", {"looks": dict(found.looks), "cpu_s": found.cpu_s})
+    return found
+
+
+def _announcement(request: _Request, default: Default, trials: Sequence[FrozenTrial]) -> str:
+    """How much processor time all this will take."""
+    ended = sum(counts(trial) and trial.state.is_finished() for trial in trials)
+    plan = request.plan
+    left = max(0, plan.trials - ended)
+    search, confirmed = (default.cpu_s * runs for runs in request.work(left))
+    at_once = min(plan.jobs, processors(), plan.at_once * len(plan.seeds))
+    wall = search / at_once + confirmed / min(plan.jobs, processors())
+    gone = f"{ended} of {plan.trials} trials are there already. " if ended else ""
+    less = ", less where trials are ended early" if plan.looks else ""
+    return (
+        f"{gone}A run of the default takes {duration_of(default.cpu_s)} of processor time: "
+        f"{left} trials of {len(plan.seeds)} seeds {duration_of(search)}{less}, "
+        f"the confirmation {duration_of(confirmed)}; about {duration_of(wall)} in all"
+    )
+
+
+def duration_of(seconds: float) -> str:
+    """A duration for people, short ones too.
+
+    >>> duration_of(0.0213), duration_of(4.21), duration_of(150)
+    ('21 ms', '4.2 s', '2.5 min')
+    """
+    if seconds < 1:
+        return f"{1e3 * seconds:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
+
+
+def _winner(trial: FrozenTrial) -> dict[str, Any]:
+    return {
+        "trial": trial.number + 1,
+        "set": outcome(trial)["set"],
+        "values": list(trial.values),
+    }
+
+
+def _confirmed(
+    study: Study, request: _Request, best: Sequence[FrozenTrial], follow: Follow | None
+) -> dict[str, Any] | None:
+    """The winners beside the default on new seeds; None if there is no winner."""
+    if not best:
+        return None
+    few = [best[place] for place in confirm.chosen_few([trial.values for trial in best])]
+    scenarios = [request.space.with_values(outcome(trial)["set"]) for trial in few]
+    confirmation = request.confirmation
+    default, *found = confirm.run(
+        study,
+        request.aims,
+        [request.base.with_named_plugins(), *scenarios],
+        confirmation,
+        request.plan.jobs,
+        follow,
+        request.share * request.longer,
+    )
+    confirmed = [
+        {**_winner(trial), **confirm.compared(request.aims, readings, default)}
+        for trial, readings in zip(few, found, strict=True)
+    ]
+    return summaries.confirmation(confirmation.seeds, confirmation.duration_ps, confirmed)
+
+
+def where(tuned: Tuned) -> dict[str, str]:
+    """The page of a complete study, and its best scenario."""
+    if tuned.folder is None or tuned.status != "complete":
+        return {}
+    found = {"page": str(tuned.folder / PAGE)}
+    if tuned.summary["winners"]:
+        best = tuned.summary["winners"][0]
+        found["best"] = str(tuned.folder / _folder(tuned.summary, best["trial"]))
+    return found
+
+
+def _folder(summary: Mapping[str, Any], trial: int) -> str:
+    """The name of a winner's folder."""
+    return BEST if len(summary["goals"]) == 1 else f"{FRONT}/trial-{trial}"

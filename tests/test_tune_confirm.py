@@ -1,0 +1,158 @@
+"""The confirmation: longer, in pairs, with an interval; and how much parameters matter."""
+
+import json
+import math
+import statistics
+
+import optuna
+import pytest
+
+from spillway import Scenario, ScenarioError, _core
+from spillway.tuning import confirm, importance
+from spillway.tuning.goal import Aims
+from spillway.tuning.space import Space, parameters
+from support import TINY
+
+
+def base(*assignments: str) -> Scenario:
+    return Scenario.of(TINY).set(*assignments)
+
+
+def aims(*goals: str, subject_to=()) -> Aims:
+    example = json.loads(_core.Simulation(base().read()).summary())
+    return Aims(goals, (), subject_to, example)
+
+
+def test_a_confirmation_is_three_times_as_long_unless_it_is_said():
+    for duration, milliseconds in ((None, 12), ("9ms", 9)):
+        found = confirm.planned(base(), [1, 2, 3], duration)
+        assert found.duration_ps == milliseconds * 10**9
+        read = base().set(*found.assignments).read()
+        assert read.duration_ps == found.duration_ps
+
+
+def test_a_fixed_end_moves_with_the_duration():
+    # `stop` is 500 ms for 4 ms; by default it is 10 s after the duration.
+    found = confirm.planned(base(), [1, 2, 3], "104ms")
+    assert base().set(*found.assignments).read().stop_ps == 600 * 10**9
+    found = confirm.planned(base("stop="), [1, 2, 3], "104ms")
+    assert base("stop=").set(*found.assignments).read().stop_ps == 10_104 * 10**9
+    assert found.assignments == ("duration=104ms",)
+    # An end before the longer duration is no obstacle.
+    found = confirm.planned(base("stop=5ms"), [1, 2, 3], "104ms")
+    assert base().set(*found.assignments).read().stop_ps == 105 * 10**9
+    with pytest.raises(ScenarioError, match="duration"):
+        confirm.planned(base(), [1, 2, 3], "soon")
+
+
+def test_the_seeds_of_a_confirmation_are_new():
+    assert confirm.seeds_beside([1, 2, 3, 4], None) == [5, 6, 7, 8, 9]
+    assert confirm.seeds_beside([7, 2], None) == [8, 9, 10, 11, 12]
+    assert confirm.seeds_beside([1, 2], [3, 9, 5]) == [3, 9, 5]
+    with pytest.raises(ScenarioError, match="seed 2 is both in the search and in"):
+        confirm.seeds_beside([1, 2], [2, 3, 4])
+
+
+def test_differences_are_taken_in_pairs():
+    found = aims("drops")
+    (goal,) = confirm.compared(found, {"drops": [8, 17, 27]}, {"drops": [10, 20, 30]})["goals"]
+    # Differences -2, -3, -3: mean -8/3, deviation 1/sqrt(3), error 1/3; t for 2 is 4.3027.
+    assert goal["difference"] == pytest.approx(-8 / 3)
+    assert statistics.stdev([-2, -3, -3]) == pytest.approx(1 / math.sqrt(3))
+    assert goal["low"] == pytest.approx(-8 / 3 - 4.302653 / 3, abs=1e-6)
+    assert goal["high"] == pytest.approx(-8 / 3 + 4.302653 / 3, abs=1e-6)
+    assert (goal["default_mean"], goal["tuned_mean"]) == (20, pytest.approx(52 / 3))
+    assert goal["verdict"] == "better"
+
+
+@pytest.mark.parametrize(
+    ("differences", "is_minimised", "verdict"),
+    [
+        ([-2, -3, -3], True, "better"),
+        ([-2, -3, -3], False, "worse"),
+        ([2, 3, 3], True, "worse"),
+        ([2, 3, 3], False, "better"),
+        ([-2, -3, 3], True, "undecided"),
+        # Two seeds say nothing, however much they agree.
+        ([-2, -2], True, "undecided"),
+        ([0, 0, 0], True, "the same"),
+    ],
+)
+def test_a_verdict_needs_an_interval_without_zero(differences, is_minimised, verdict):
+    assert confirm.verdict(is_minimised, differences) == verdict
+
+
+def test_constraints_are_confirmed_as_well():
+    found = aims("drops", subject_to=["goodput >= 0.9 * default", "drops <= 2"])
+    tuned = {"drops": [1, 2, 3], "goodput": [8, 9, 10]}
+    default = {"drops": [5, 5, 5], "goodput": [10, 11, 12]}
+    first, second = confirm.compared(found, tuned, default)["constraints"]
+    assert (first["left"], first["is_met"]) == (9, False)
+    assert first["right"] == pytest.approx(9.9)
+    assert (second["left"], second["right"], second["is_met"]) == (2, 2, True)
+
+
+def test_few_of_a_long_front_are_confirmed():
+    assert confirm.chosen_few([[4.0], [1.0]]) == [0, 1]
+    values = [[float(number)] for number in (3, 0, 8, 1, 6, 2, 7, 4, 5)]
+    chosen = [values[place][0] for place in confirm.chosen_few(values)]
+    assert sorted(chosen) == [0, 2, 4, 6, 8]
+
+
+# How much each parameter matters -----------------------------------------------------------------
+
+
+def study(over, value, count):
+    """Complete trials whose values a formula gives, drawn at random."""
+    space = Space(base(), parameters(over))
+    made = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    for _ in range(count):
+        trial = made.ask()
+
+        def choose(parameter, trial=trial):
+            if hasattr(parameter, "values"):
+                return trial.suggest_categorical(parameter.key, parameter.values)
+            return parameter.text(trial.suggest_float(parameter.key, parameter.low, parameter.high))
+
+        chosen = space.chosen(choose)
+        trial.set_user_attr("outcome", {"state": "complete", "set": chosen})
+        made.tell(trial, value(trial.params))
+    return space, made.trials
+
+
+LOAD, ALPHA = "traffic.background.load=0.1..0.9", "switch.sharing.alpha=0.5..8.0"
+
+
+def test_what_makes_all_the_difference_has_nearly_all_of_the_share():
+    space, trials = study([LOAD, ALPHA], lambda found: found["traffic.background.load"], 40)
+    (found,) = importance.of(space, aims("drops"), trials)
+    assert found["trials"] == 40 and found["branches"] == []
+    shares = found["shares"]
+    assert list(shares) == ["traffic.background.load", "switch.sharing.alpha"]
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["traffic.background.load"] > 0.9
+
+
+def test_a_conditional_parameter_is_judged_within_its_branch():
+    def value(found):
+        # Under `dt` only alpha matters, under `abm` only the load.
+        alpha, load = found.get("switch.sharing.alpha", 0.0), found["traffic.background.load"]
+        return {"dt": alpha, "abm": 10 * load, "lqd": 5 * load}[found["switch.sharing"]]
+
+    over = [LOAD, ALPHA, "switch.sharing=dt,abm,lqd"]
+    space, trials = study(over, value, 150)
+    (found,) = importance.of(space, aims("drops"), trials)
+    assert set(found["shares"]) == {"switch.sharing", "traffic.background.load"}
+    dt, abm, lqd = found["branches"]
+    assert [each["value"] for each in (dt, abm, lqd)] == ["dt", "abm", "lqd"]
+    assert dt["trials"] + abm["trials"] + lqd["trials"] == 150
+    assert dt["shares"]["switch.sharing.alpha"] > 0.9
+    assert abm["shares"]["traffic.background.load"] > 0.9
+    assert lqd["shares"] == {"traffic.background.load": 1}
+
+
+def test_nothing_is_said_of_few_trials_or_of_equal_ones():
+    for count, value in ((9, lambda found: found["switch.sharing.alpha"]), (20, lambda _: 1.0)):
+        space, trials = study([LOAD, ALPHA], value, count)
+        (found,) = importance.of(space, aims("drops"), trials)
+        assert found["shares"] is None
