@@ -10,6 +10,7 @@ from spillway.cli import (
     simulate,
     slotted,
     thresholds,
+    tune,
 )
 from spillway.cli.app import app, invoke
 
@@ -25,4 +26,5 @@ __all__ = [
     "simulate",
     "slotted",
     "thresholds",
+    "tune",
 ]
