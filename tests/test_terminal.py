@@ -11,6 +11,7 @@ from spillway.progress import ProgressBar
 from support import TINY
 
 EVIL = "\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e[bold]x[/nothing]"
+TUNED = ("--trials", "2", "--seeds", "1", "--confirm-duration", "5ms", "--out", "t", "--minimize")
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -35,6 +36,8 @@ def evil(tmp_path):
         ["run", "evil.toml", "--out", EVIL],
         ["run", "evil.toml", "--seeds", "1..2"],
         ["compare", "evil.toml", "--vary", f"name={EVIL},b"],
+        ["tune", "evil.toml", "--over", f"name={EVIL},b", *TUNED, "drops"],
+        ["tune", "evil.toml", "--over", "switch.sharing=dt,cs", *TUNED, EVIL],
         ["show", "evil.toml"],
         ["flows", "evil.toml", "--out", f"{EVIL}.parquet".replace("/", "")],
         ["run", EVIL],

@@ -231,6 +231,24 @@ def test_trials_that_are_behind_are_ended_early(runs):
     assert tuned.summary["winners"][0]["trial"] not in {trial["trial"] for trial in ended}
 
 
+def test_halving_ends_what_is_not_among_the_better_half(runs):
+    made = runs(lambda scenario, *_: drops(alpha(scenario)))
+    tuned = tune(trials=20, looks="25%,50%", pruner="halving")
+    reached = {25: [], 50: []}
+    for trial in tuned.summary["trials"]:
+        (value,) = trial["values"]
+        for look in (25, 50):
+            reached[look].append(value)
+            # Of n values so far n // 2 may go on, the best one in any case.
+            best = sorted(reached[look])[: max(1, len(reached[look]) // 2)]
+            if value > best[-1]:
+                assert (trial["state"], trial["percent"]) == ("pruned", look)
+                break
+        else:
+            assert trial["state"] == "complete"
+    assert {percent for _, percent in made.begun} == {25, 50, 100}
+
+
 def firsts(trials):
     return [trial["values"][0] for trial in trials]
 

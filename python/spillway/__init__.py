@@ -33,7 +33,6 @@ try:
     from spillway.scenario import Scenario
     from spillway.simulation import Simulation
     from spillway.sweep import Sweep, sweep
-    from spillway.tuning import Tuned, tune
 except KeyboardInterrupt:
     # The command line begins with these imports: Ctrl-C ends it here without a traceback, too.
     if sys.argv[0].rpartition("/")[2] not in ("-m", "spillway"):
@@ -46,10 +45,13 @@ Error = SpillwayError
 
 if TYPE_CHECKING:
     from spillway import fluid, oracle, plugins, slotted, thresholds
+    from spillway.tuning import Tuned, tune
 else:
 
     def __getattr__(name: str) -> object:
-        """Imports a slow package when it is first used."""
+        """Imports a slow package, or what is in one, when it is first used."""
+        if name in ("Tuned", "tune"):
+            return getattr(importlib.import_module("spillway.tuning"), name)
         if name in ("fluid", "oracle", "slotted", "thresholds"):
             return importlib.import_module(f"spillway.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

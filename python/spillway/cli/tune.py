@@ -176,7 +176,7 @@ def _say_how_to_go_on(out: Path | None, storage: str | None) -> None:
 
 def _where(result: Tuned, scenario: str) -> str:
     """Where the files are, and how to run the best."""
-    from spillway.tuning.tune import where
+    from spillway.tuning.study import where
 
     files = where(result)
     if not files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,24 @@ def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
         "confirmation": _confirmation,
     }
     found = {}
-    with mpl.rc_context({**FONTS, "text.parse_math": False}):
+    shown = _printable(summary)
+    with mpl.rc_context({**FONTS, "text.parse_math": False}), warnings.catch_warnings():
+        # A letter that the font does not have is a box.
+        warnings.filterwarnings("ignore", "Glyph")
         for name, draw in figures.items():
-            figure = draw(summary)
+            figure = draw(shown)
             if figure is not None:
                 found[name] = svg(figure)
     return found
+
+
+def _printable(given: Any) -> Any:
+    """A document without characters that do something instead of being shown."""
+    if isinstance(given, str):
+        return "".join(each if each.isprintable() else "\ufffd" for each in given)
+    if isinstance(given, Mapping):
+        return {_printable(key): _printable(value) for key, value in given.items()}
+    return [_printable(each) for each in given] if isinstance(given, list) else given
 
 
 def _grid(panels: int, width: float = _PANEL[0]) -> tuple[Figure, list[Axes]]:

@@ -409,12 +409,13 @@ def _announcement(request: _Request, default: Default, trials: Sequence[FrozenTr
     search, confirmed = (default.cpu_s * runs for runs in request.work(left))
     at_once = min(plan.jobs, processors(), plan.at_once * len(plan.seeds))
     wall = search / at_once + confirmed / min(plan.jobs, processors())
+    seeds = "one seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     gone = f"{ended} of {plan.trials} trials are there already. " if ended else ""
     less = ", less where trials are ended early" if plan.looks else ""
     return (
         f"{gone}A run of the default takes {duration_of(default.cpu_s)} of processor time: "
-        f"{left} trials of {len(plan.seeds)} seeds {duration_of(search)}{less}, "
-        f"the confirmation {duration_of(confirmed)}; about {duration_of(wall)} in all"
+        f"{left} trials of {seeds} {duration_of(search)}{less}, "
+        f"the confirmation {duration_of(confirmed)}; about {duration_of(wall)} on an idle machine"
     )
 
 
