@@ -498,3 +498,23 @@ def test_a_storage_that_fails_is_told_in_one_line(tmp_path):
             tune(storage=where)
     with pytest.raises(spillway.ScenarioError, match="there is no folder"):
         tune(storage=str(tmp_path / "none" / "x.journal"))
+
+
+def test_workers_that_make_the_tables_of_a_database_at_the_same_moment(runs, tmp_path, monkeypatch):
+    from sqlalchemy.exc import IntegrityError, OperationalError
+
+    from spillway.tuning import storage
+
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    real, failures = optuna.storages.RDBStorage.__init__, []
+
+    def late(self, address):
+        if len(failures) < 2:
+            failures.append((IntegrityError, OperationalError)[len(failures)])
+            raise failures[-1]("create", {}, Exception("table studies already exists"))
+        real(self, address)
+
+    monkeypatch.setattr(optuna.storages.RDBStorage, "__init__", late)
+    monkeypatch.setattr(storage, "_PAUSES_S", (0.0, 0.0))
+    assert tune(trials=1, storage=f"sqlite:///{tmp_path}/shared.db").summary["ended"] == 1
+    assert len(failures) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FILE = "study.db"
 """The study in a folder, if it is kept nowhere else."""
 _JOURNAL = ".journal"
+_PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
 
 
@@ -35,12 +37,30 @@ def storage(where: str | Path) -> BaseStorage:
         # Journals are marked as experimental.
         warnings.simplefilter("ignore")
         if "://" in text:
-            return optuna.storages.RDBStorage(text)
+            return _database(text)
         check_file(Path(text))
         if text.endswith(_JOURNAL):
             backend = journal.JournalFileBackend(text)
             return optuna.storages.JournalStorage(backend)
         return optuna.storages.RDBStorage(f"sqlite:///{text}")
+
+
+def _database(address: str) -> BaseStorage:
+    """A database, in which tables are made where there are none.
+
+    Another worker may make them at the same moment; then the second attempt finds them.
+    """
+    import optuna
+    from sqlalchemy.exc import DBAPIError, IntegrityError
+
+    for pause_s in _PAUSES_S:
+        try:
+            return optuna.storages.RDBStorage(address)
+        except DBAPIError as error:
+            if not isinstance(error, IntegrityError) and "already exists" not in str(error):
+                raise
+            time.sleep(pause_s)
+    return optuna.storages.RDBStorage(address)
 
 
 def check(where: str) -> None:
