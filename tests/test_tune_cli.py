@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -204,9 +205,36 @@ def read(file):
 
 
 def test_without_a_folder_it_says_how_to_run_the_best(command):
-    outcome = command("tune", TINY, "--over", ALPHA, "--minimize", "drops", "--trials", 3)
+    asked = ("--minimize", "drops", "--trials", 3, "--set", "duration=2ms", "--seeds", 5)
+    outcome = command("tune", TINY, "--over", ALPHA, *asked, "--set", "switch.buffer=50 KB")
     assert outcome.status == 0 and names() == []
-    assert f"spillway run {TINY} --set switch.sharing.alpha=" in outcome.out
+    last = outcome.out.splitlines()[-1]
+    start = f"spillway run {TINY} --set duration=2ms --set 'switch.buffer=50 KB' --set switch."
+    assert last.startswith(start), last
+    # The command comes to what the table says.
+    found = command(*shlex.split(last)[1:], "--seed", 5, "--json").json["drops"]
+    shown = next(line for line in outcome.out.splitlines() if "on the seeds of" in line)
+    assert sum(found.values()) == float(shown.split()[-1].replace(",", ""))
+
+
+def test_the_best_may_need_a_plug_in(command):
+    plugin = Path(__file__).parents[1] / "examples" / "my_dt.py"
+    more = ("--over", "switch.sharing=my-dt,lqd", "--plugin", f"{plugin}:MyDt", "--trials", 4)
+    for goal, is_named in (("--maximize", True), ("--minimize", False)):
+        asked = ("--seeds", 1, goal, "drops", "--out", goal.strip("-"))
+        outcome = command("tune", TINY, *more, *asked)
+        assert outcome.status == 0, outcome.err
+        last = outcome.out.splitlines()[-1]
+        assert (f"--plugin {plugin}:MyDt" in last) is is_named, last
+        assert command(*shlex.split(last.partition("run it: spillway ")[2])).status == 0
+
+
+def test_trials_that_all_fail_leave_no_best(command):
+    asked = ("--minimize", "timeouts / drops", "--trials", 2, "--seeds", 1, "--pruner", "none")
+    outcome = command("tune", TINY, "--over", "switch.buffer=10MB,20MB", *asked)
+    assert outcome.status == 1
+    assert "2 failed" in outcome.out and "no trial is complete" in outcome.out
+    assert "there is no best" in outcome.err
 
 
 def test_constraints_that_nothing_satisfies_are_told(command):
@@ -215,7 +243,7 @@ def test_constraints_that_nothing_satisfies_are_told(command):
     assert outcome.status == 1
     assert "no trial satisfies all constraints" in outcome.out
     assert "nearest: trial" in outcome.out and "it misses goodput >= 2 * default by" in outcome.out
-    assert "no trial satisfies all constraints: allow more" in outcome.err
+    assert "there is no best: allow more, vary more, or try more" in outcome.err
     assert "best" not in names("out") and "summary.json" in names("out")
 
 

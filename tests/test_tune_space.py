@@ -101,6 +101,8 @@ def test_choices_are_listed():
         ("a=x", "a has one value, x: there is nothing to choose", "for one"),
         ("a=x,y,x", "'a=x,y,x' has the same value twice", "list each once"),
         ("seed=1..3", "seed is no parameter to choose", "say which with seeds"),
+        ("duration=1ms..3ms", "duration is no parameter to choose", "makes all runs longer"),
+        ("stop=1s,2s", "stop is no parameter to choose", "makes all runs longer"),
         (["a=1..2", "a=x,y"], "a is varied twice", "one range or list for each key"),
         (["a=x,y", "a.kind=x,y"], "a is varied twice", "one range or list for each key"),
         ("a=\ud800,b", "half a character", None),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +22,8 @@ from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
 from spillway.errors import Interrupted
 
 if TYPE_CHECKING:
+    from spillway.plugins.base import Plugin
+    from spillway.scenario import Scenario
     from spillway.tuning import Tuned
 
 
@@ -126,7 +130,8 @@ def tune(
     from spillway.scenario import Scenario
     from spillway.tuning import tables, tune
 
-    chosen = Scenario.load(scenario).plug(*map(load, plugin or ())).set(*(set or ()))
+    plugins = {load(each): each for each in plugin or ()}
+    chosen = Scenario.load(scenario).plug(*plugins).set(*(set or ()))
     errors = console(sys.stderr)
     result: Tuned | None = None
     try:
@@ -160,9 +165,10 @@ def tune(
     except KeyboardInterrupt:
         _say_how_to_go_on(out, storage)
         raise typer.Exit(INTERRUPTED) from None
-    display(result.summary, tables.shown(result.summary), as_json, closing=_where(result, scenario))
+    closing = _closing(result, scenario, set or (), chosen, plugins)
+    display(result.summary, tables.shown(result.summary), as_json, closing=closing)
     if result.best is None:
-        say("no trial satisfies all constraints: allow more, vary more, or try more")
+        say("there is no best: allow more, vary more, or try more")
         raise typer.Exit(FAILED)
 
 
@@ -174,13 +180,24 @@ def _say_how_to_go_on(out: Path | None, storage: str | None) -> None:
         say(f"the same command goes on from what is in {place}")
 
 
-def _where(result: Tuned, scenario: str) -> str:
-    """Where the files are, and how to run the best."""
+def _closing(
+    result: Tuned,
+    given: str,
+    assignments: Iterable[str],
+    scenario: Scenario,
+    plugins: Mapping[type[Plugin], str],
+) -> str:
+    """Where the page is, and the command that runs the best."""
     from spillway.tuning.study import where
 
-    files = where(result)
-    if not files:
-        values = (f"--set {key}={value}" for key, value in (result.best or {}).items())
-        return f"spillway run {scenario} {' '.join(values)}" if result.best else ""
-    page = f"page: {files['page']}"
-    return f"{page}   run it: spillway run {files['best']}" if "best" in files else page
+    files, best = where(result), result.best
+    page = f"page: {files['page']}   run it: " if files else ""
+    if best is None:
+        return page.partition("   ")[0]
+    values = [f"{key}={value}" for key, value in best.items()]
+    words = ["spillway", "run", files.get("best", given)]
+    if "best" not in files:
+        words += [word for each in (*assignments, *values) for word in ("--set", each)]
+    named = scenario.set(*values).with_named_plugins().plugins
+    words += [word for each in named for word in ("--plugin", plugins[each])]
+    return f"{page}{shlex.join(words)}"

@@ -147,6 +147,9 @@ def _parameter(text: object) -> Parameter:
         hint = "all trials have the same seeds: say which with seeds"
         typed = "all trials have the same seeds: say which with --seeds"
         raise ScenarioError("seed is no parameter to choose", hint, typed=typed)
+    if key in ("duration", "stop"):
+        hint = "the confirmation makes all runs longer; set it for all of them"
+        raise ScenarioError(f"{key} is no parameter to choose", hint)
     match = _RANGE.fullmatch(values)
     if match:
         return _range(key, match)
