@@ -20,7 +20,7 @@ class FakeRuns:
     """The scenarios that were run, and how far."""
 
     def __init__(self, scenario: Scenario, seeds: list[int], *_: object) -> None:
-        self._scenario = tomllib.loads(scenario._read()[0].resolved)
+        self._scenario = tomllib.loads(scenario.checked().resolved)
         self._seeds = seeds
         self.cpu_s = 0.0
 

@@ -104,6 +104,10 @@ class Scenario:
                 warnings.warn(text, ScenarioWarning, stacklevel=2)
         return read
 
+    def checked(self) -> _core.Scenario:
+        """The same without warnings. Plug-ins need not be named."""
+        return self._read()[0]
+
     def _read(self) -> tuple[_core.Scenario, list[Description]]:
         """The scenario as read, and the plug-ins that it names."""
         plugins = describe_all(self.plugins)
@@ -167,7 +171,7 @@ class Scenario:
 
     def facts_of(self, most_flows: int) -> dict[str, Any]:
         """The same, counting at most `most_flows` flows. Plug-ins need not be named."""
-        return facts(self._read()[0], most_flows)
+        return facts(self.checked(), most_flows)
 
     def described(self) -> str:
         """What it was made from, in one line, without reading it."""

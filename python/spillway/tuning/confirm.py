@@ -49,21 +49,21 @@ def planned(base: Scenario, seeds: Sequence[int], duration: str | None) -> Confi
     if len(seeds) < FEWEST:
         hint = f"{FEWEST} seeds at least; more make the interval narrower"
         raise ScenarioError(f"{len(seeds)} seeds tell too little in a confirmation", hint)
-    before = base._read()[0]
+    before = base.checked()
     text = f"{TIMES * before.duration_ps}ps" if duration is None else duration
     longer: tuple[str, ...] = (f"duration={text}",)
     try:
-        after = base.set(*longer)._read()[0]
+        after = base.set(*longer).checked()
     except ScenarioError as error:
         if error.path != "stop":
             raise
         after = None
     # A fixed end moves with the duration; by default it follows by itself.
     if after is None or after.stop_ps == before.stop_ps:
-        free = base.set("stop=", *longer).may_lack(["stop="])._read()[0]
+        free = base.set("stop=", *longer).may_lack(["stop="]).checked()
         more = free.duration_ps - before.duration_ps
         longer = (f"stop={max(before.stop_ps + more, free.duration_ps)}ps", *longer)
-        after = base.set(*longer)._read()[0]
+        after = base.set(*longer).checked()
     return Confirmation(seeds, longer, after.duration_ps)
 
 
@@ -124,7 +124,7 @@ def run(
 
 def _key(scenario: Scenario, seed: int) -> str:
     """The name under which a study keeps a run of the confirmation."""
-    resolved = scenario.set(f"seed={seed}")._read()[0].resolved
+    resolved = scenario.set(f"seed={seed}").checked().resolved
     return f"confirmed:{hashlib.sha256(resolved.encode()).hexdigest()[:32]}"
 
 

@@ -54,7 +54,7 @@ class Runs:
             until = running.read.duration_ps * percent // 100
             self._go(running, seed, until, stop)
             # Of plug-ins a copy needs classes of its own.
-            again = self._scenario._read()[0] if self._scenario.plugins else None
+            again = self._scenario.checked() if self._scenario.plugins else None
             copy = running.simulation.copy(again)
             copy.finish()
             found: dict[str, Any] = json.loads(copy.summary())
@@ -97,7 +97,7 @@ class Runs:
 
     def _begun(self, seed: int) -> Running:
         if seed not in self._running:
-            read = self._scenario.set(f"seed={seed}")._read()[0]
+            read = self._scenario.set(f"seed={seed}").checked()
             nothing = Inputs(read.resolved, {}, {}, {})
             self._running[seed] = Running(read, nothing, Dropped(), _core.Simulation(read))
             if self._follow is not None:

@@ -152,7 +152,7 @@ class Search:
                 continue
             trial.set_user_attr(_BEGUN, times + 1)
             try:
-                self._space.with_values(chosen)._read()
+                self._space.with_values(chosen).checked()
             except ScenarioError as error:
                 self._tell(trial, chosen, _Outcome("invalid", why=str(error)))
                 continue
@@ -415,8 +415,8 @@ def default_of(
     share: float,
 ) -> Default:
     """Runs the unchanged scenario as a trial is run, and times it. Raises StoppedError."""
-    runs = Runs(space.base.with_named_plugins(), plan.seeds, plan.jobs, threading.Event(), follow,
-                "the default", share)  # fmt: skip
+    scenario, stop = space.base.with_named_plugins(), threading.Event()
+    runs = Runs(scenario, plan.seeds, plan.jobs, stop, follow, "the default", share)
     found: dict[int, Readings] = {}
     try:
         for percent in plan.looks:

@@ -232,8 +232,11 @@ class Space:
 
     def matters(self, parameter: Parameter, chosen: Mapping[str, str]) -> bool:
         """Whether a parameter is a key of what has been chosen above it."""
-        above = [f"{other.key}={chosen[other.key]}" for other in self._above[parameter.key]
-                 if other.key in chosen]  # fmt: skip
+        above = [
+            f"{other.key}={chosen[other.key]}"
+            for other in self._above[parameter.key]
+            if other.key in chosen
+        ]
         known = (parameter.key, *above)
         if above and known not in self._has:
             self._has[known] = self._problem(parameter, above, _some(parameter)) is None
@@ -295,7 +298,7 @@ class Space:
         together, which other parameters can change, unless the key is to blame.
         """
         try:
-            self.base.set(*above, f"{parameter.key}={value}")._read()
+            self.base.set(*above, f"{parameter.key}={value}").checked()
         except ScenarioError as error:
             if any(text in str(error) for text in _NO_KEY) and _concerns(error, parameter.key):
                 return error

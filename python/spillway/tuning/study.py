@@ -114,7 +114,7 @@ class _Request:
     @property
     def longer(self) -> float:
         """How many times as long a run of the confirmation is."""
-        return self.confirmation.duration_ps / self.base._read()[0].duration_ps
+        return self.confirmation.duration_ps / self.base.checked().duration_ps
 
     def work(self, trials: int) -> tuple[float, float]:
         """The work of so many trials, and of the confirmation, in runs of the default."""
@@ -212,7 +212,7 @@ def _request(
     varied = parameters(over)
     space = Space(scenario, varied)
     _check_plugins(scenario, space)
-    example = json.loads(_core.Simulation(base._read()[0]).summary())
+    example = json.loads(_core.Simulation(base.checked()).summary())
     found = Aims(*aims, example)
     trials, sampler, pruner, search_seed, jobs = plan
     _one_of("sampler", sampler, samplers.SAMPLERS)

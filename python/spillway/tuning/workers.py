@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Beats:
         count = 1
         while not self._over.wait(BEAT_S):
             count += 1
-            with self._lock:
+            # A storage that cannot be reached now may be the next time; the search itself fails.
+            with self._lock, suppress(Exception):
                 for trial in self._trials.values():
                     trial.set_user_attr(BEAT, count)
 
