@@ -229,6 +229,19 @@ def test_the_best_may_need_a_plug_in(command):
         assert command(*shlex.split(last.partition("run it: spillway ")[2])).status == 0
 
 
+def test_where_nothing_is_drawn_at_random_nothing_is_confirmed(command):
+    command("flows", TINY, "--out", "flows.csv")
+    text = TINY.read_text()
+    listed = '[[traffic]]\nname = "listed"\nkind = "flows"\nfile = "flows.csv"\n'
+    Path("listed.toml").write_text(text[: text.index("[[traffic]]")] + listed)
+    asked = ("--minimize", "drops", "--trials", 3, "--seeds", 1, "--out", "out")
+    outcome = command("tune", "listed.toml", "--over", ALPHA, *asked)
+    assert outcome.status == 0
+    assert "not tested" in outcome.out and "all seeds give the same runs" in outcome.out
+    assert names("out/best") == ["inputs", "scenario.toml"]
+    assert command("run", "out/best").status == 0
+
+
 def test_trials_that_all_fail_leave_no_best(command):
     asked = ("--minimize", "timeouts / drops", "--trials", 2, "--seeds", 1, "--pruner", "none")
     outcome = command("tune", TINY, "--over", "switch.buffer=10MB,20MB", *asked)

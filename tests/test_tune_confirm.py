@@ -55,7 +55,8 @@ def test_the_seeds_of_a_confirmation_are_new():
 
 def test_differences_are_taken_in_pairs():
     found = aims("drops")
-    (goal,) = confirm.compared(found, {"drops": [8, 17, 27]}, {"drops": [10, 20, 30]})["goals"]
+    default = {"drops": [10, 20, 30], "events": [1, 2, 3]}
+    (goal,) = confirm.compared(found, {"drops": [8, 17, 27]}, default)["goals"]
     # Differences -2, -3, -3: mean -8/3, deviation 1/sqrt(3), error 1/3; t for 2 is 4.3027.
     assert goal["difference"] == pytest.approx(-8 / 3)
     assert statistics.stdev([-2, -3, -3]) == pytest.approx(1 / math.sqrt(3))
@@ -63,6 +64,12 @@ def test_differences_are_taken_in_pairs():
     assert goal["high"] == pytest.approx(-8 / 3 + 4.302653 / 3, abs=1e-6)
     assert (goal["default_mean"], goal["tuned_mean"]) == (20, pytest.approx(52 / 3))
     assert goal["verdict"] == "better"
+
+
+def test_seeds_that_are_all_the_same_confirm_nothing():
+    default = {"drops": [10, 10, 10], "events": [5, 5, 5]}
+    (goal,) = confirm.compared(aims("drops"), {"drops": [8, 8, 8]}, default)["goals"]
+    assert (goal["difference"], goal["low"], goal["verdict"]) == (-2, None, "not tested")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +92,7 @@ def test_a_verdict_needs_an_interval_without_zero(differences, is_minimised, ver
 def test_constraints_are_confirmed_as_well():
     found = aims("drops", subject_to=["goodput >= 0.9 * default", "drops <= 2"])
     tuned = {"drops": [1, 2, 3], "goodput": [8, 9, 10]}
-    default = {"drops": [5, 5, 5], "goodput": [10, 11, 12]}
+    default = {"drops": [5, 5, 5], "goodput": [10, 11, 12], "events": [7, 8, 9]}
     first, second = confirm.compared(found, tuned, default)["constraints"]
     assert (first["left"], first["is_met"]) == (9, False)
     assert first["right"] == pytest.approx(9.9)

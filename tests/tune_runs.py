@@ -31,6 +31,7 @@ class FakeRuns:
             {
                 "status": "complete",
                 "seed": seed,
+                "events": seed,
                 **type(self).formula(self._scenario, seed, percent),
             }
             for seed in self._seeds

@@ -32,6 +32,7 @@ MOST_WINNERS = 5
 """The most trials of a Pareto front that are confirmed."""
 TIMES = 3
 """How many times as long the runs of the confirmation are, unless it is said."""
+_EVENTS = "events"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def run(
 ) -> list[dict[str, list[float]]]:
     """The readings of every scenario, longer and on the new seeds. Raises StoppedError.
 
-    What the study has of them already is not run again.
+    Beside the metrics they have the number of events, by which equal runs are known. What the
+    study has of them already is not run again.
     """
     work = [
         (scenario.set(*confirmation.assignments), seed)
@@ -97,7 +99,8 @@ def run(
         label = "confirming" if place >= len(confirmation.seeds) else "confirming: the default"
         runs = Runs(scenario, [seed], 1, stop, follow, label, share)
         try:
-            readings = aims.readings(runs.finish())
+            summaries = runs.finish()
+            readings = aims.readings(summaries)
         except StoppedError:
             return None
         except MissingError as error:
@@ -107,6 +110,7 @@ def run(
         finally:
             runs.end()
         found = {name: values[0] for name, values in readings.items()}
+        found[_EVENTS] = summaries[0]["events"]
         with lock:
             study.set_user_attr(key, found)
         return found
@@ -117,7 +121,10 @@ def run(
     each = len(confirmation.seeds)
     parts = [done[place : place + each] for place in range(0, len(done), each)]
     return [
-        {name: [found[name] for found in part if found is not None] for name in aims.names}
+        {
+            name: [found[name] for found in part if found is not None]
+            for name in (*aims.names, _EVENTS)
+        }
         for part in parts
     ]
 
@@ -151,7 +158,7 @@ def compared(aims: Aims, readings: Readings, default: Readings) -> dict[str, Any
 def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:
     tuned, before = goal.by_seed(readings), goal.by_seed(default)
     differences = [own - other for own, other in zip(tuned, before, strict=True)]
-    found = pairs.interval(differences)
+    found = pairs.interval(differences) if is_new(default) else None
     low, high = found or (None, None)
     return {
         "text": goal.text,
@@ -162,8 +169,13 @@ def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:
         "difference": statistics.fmean(differences),
         "low": low,
         "high": high,
-        "verdict": verdict(goal.is_minimised, differences),
+        "verdict": verdict(goal.is_minimised, differences) if is_new(default) else "not tested",
     }
+
+
+def is_new(default: Readings) -> bool:
+    """Whether other seeds are other runs at all: where traffic is a list, they may all be equal."""
+    return len({*default[_EVENTS]}) > 1
 
 
 def verdict(is_minimised: bool, differences: Sequence[float]) -> str:

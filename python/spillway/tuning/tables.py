@@ -13,7 +13,7 @@ from rich.text import Text
 from spillway.tables import number
 from spillway.tuning.summary import relative
 
-_STYLES = {"better": "green", "worse": "red", "undecided": "yellow", "the same": "yellow"}
+_STYLES = {"better": "green", "worse": "red"}
 _MOST_FRONT = 20
 """The most trials of a front that are shown in the terminal."""
 
@@ -153,7 +153,7 @@ def confirmation(summary: Mapping[str, Any]) -> RenderableType:
                 number(goal["tuned_mean"]),
                 change(relative(goal["difference"], mean), goal["difference"]),
                 interval(goal),
-                Text(goal["verdict"], _STYLES[goal["verdict"]]),
+                Text(goal["verdict"], _STYLES.get(goal["verdict"], "yellow")),
             )
         for each in winner["constraints"]:
             word, style = ("kept", "green") if each["is_met"] else ("not kept", "red")
@@ -167,6 +167,8 @@ def confirmation(summary: Mapping[str, Any]) -> RenderableType:
     )
     if not any(winner["constraints"] for winner in found["winners"]):
         note = note.partition(";")[0]
+    if any(goal["verdict"] == "not tested" for each in found["winners"] for goal in each["goals"]):
+        note += "; all seeds give the same runs, since nothing in this scenario is drawn at random"
     return Group(table, Text(note, "dim"))
 
 
