@@ -130,6 +130,8 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
     assert command("run", TINY, "--set", bad, "--out", "all/one").status == 0
     vary = ["--vary", "switch.sharing=dt,lqd"]
     assert command("compare", TINY, *vary, "--out", "all/two").status == 0
+    over = ["--over", "switch.sharing=dt,lqd", "--minimize", "drops", "--trials", "2"]
+    assert command("tune", TINY, *over, "--out", "all/three").status == 0
     (tmp_path / "all" / "left.partial").mkdir()
     (tmp_path / "all" / "left.partial" / "summary.json").write_text("no result")
     outcome = command("report", "all", "--json")
@@ -137,10 +139,19 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
         "report": "all/report.html",
         "figures": 1,
         "comparisons": 1,
+        "studies": 1,
         "runs": 1,
     }
     page = (tmp_path / "all" / "report.html").read_text()
-    for text in ("LQD is faster", "undecided", "sharing=lqd", "DT", "queries", "[topology]"):
+    for text in (
+        "LQD is faster",
+        "undecided",
+        "sharing=lqd",
+        "DT",
+        "queries",
+        "[topology]",
+        "best: trial",
+    ):
         assert text in page
     assert "Fewer than three seeds tell nothing of others" in page
     (counts,) = re.findall(r"<td>figures of papers</td>(.*?)</tr>", page)
@@ -148,11 +159,11 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r"https?://", page)
-    # Of the figure, and of the comparison.
+    # Of the figure, of the comparison, and of the study's confirmation.
     drawings = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
-    assert [b"<svg" in base64.b64decode(drawing) for drawing in drawings] == [True, True]
+    assert [b"<svg" in base64.b64decode(drawing) for drawing in drawings] == [True] * 3
     refused(command("report", "all"), "all/report.html is there already", "--force")
-    told = "1 figure, 1 comparison, 1 run: written to all/report.html\n"
+    told = "1 figure, 1 comparison, 1 study, 1 run: written to all/report.html\n"
     assert command("report", "all", "--force").out == told
     assert command("report", "all/one", "--out", "one.html").status == 0
     assert "seed 7" in (tmp_path / "one.html").read_text()

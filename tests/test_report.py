@@ -16,9 +16,18 @@ import spillway
 from spillway import ScenarioError, checksums, plots, report, tables
 from spillway.reproduce import harness, write
 from spillway.reproduce.cache import Cache
+from spillway.tuning import plots as study_plots
 from support import TINY
 from test_cli_errors import refused
 
+STUDY = {
+    "over": {"switch.sharing": ["dt", "lqd"]},
+    "minimize": "drops",
+    "trials": 2,
+    "seeds": [1],
+    "jobs": 1,
+    "confirm_duration": "2ms",
+}
 JUNK = (None, "12", [], {}, [None], {"x": 1}, True, -1, 1e300, float("nan"), "\ud800", "</article>")
 
 
@@ -29,10 +38,11 @@ def summaries(tmp_path_factory):
     spillway.run(TINY, out=folder / "run")
     vary = {"switch.sharing": ["dt", "lqd"]}
     spillway.sweep(TINY, vary=vary, seeds=[1, 2], set=["duration=1ms"], out=folder / "sweep")
+    spillway.tune(TINY, out=folder / "study", **STUDY)
     (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
     document = write.document(results, write.findings(results), "quick")
     figure = write.write(results, document, folder, force=False)
-    places = {"run": folder / "run", "sweep": folder / "sweep", "figure": figure}
+    places = {name: folder / name for name in ("run", "sweep", "study")} | {"figure": figure}
     return {
         name: json.loads((place / "summary.json").read_text()) for name, place in places.items()
     }
@@ -52,7 +62,7 @@ def gathered(folder, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep", "figure"])
+@pytest.mark.parametrize("kind", ["run", "sweep", "study", "figure"])
 def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
     text = json.dumps(summaries[kind])
     assert gathered(tmp_path, text)
@@ -60,10 +70,11 @@ def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
         assert not gathered(tmp_path, text[:length])
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep", "figure"])
+@pytest.mark.parametrize("kind", ["run", "sweep", "study", "figure"])
 def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind, monkeypatch):
     """Every place in it in turn gets something else, or goes; drawings are another test's."""
     monkeypatch.setattr(plots, "svg", lambda _: b"<svg/>")
+    monkeypatch.setattr(study_plots, "drawn", lambda _: {})
     whole = summaries[kind]
     refusals = 0
     for number, steps in enumerate(places(whole)):

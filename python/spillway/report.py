@@ -16,9 +16,11 @@ from spillway.reproduce import tables as claims
 from spillway.reproduce import tally
 from spillway.result import documents, read_text
 from spillway.sweep import Sweep
+from spillway.tuning import plots as study_plots
+from spillway.tuning import tables as studies
 
 _TEMPLATE = "report.html"
-_KINDS = ("figures", "comparisons", "runs")
+_KINDS = ("figures", "comparisons", "studies", "runs")
 _MARK = b"<title>Spillway: results</title>"
 """A text near the beginning of every such page, and of no other file."""
 
@@ -36,7 +38,7 @@ def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> di
         is_there_already = any(summary.parent.resolve() in seen for summary in _summaries(folder))
         found = gather(folder, is_one_of_several=len(places) > 1, seen=seen)
         if not any(found.values()) and not is_there_already:
-            hint = "`spillway reproduce`, `run` and `compare` write results with --out"
+            hint = "`spillway reproduce`, `run`, `compare` and `tune` write results with --out"
             raise ScenarioError(f"there are no results in {folder}", hint)
         for kind, entries in found.items():
             sections[kind] += entries
@@ -55,7 +57,7 @@ def is_one(file: Path) -> bool:
 def gather(
     folder: Path, *, is_one_of_several: bool, seen: set[Path]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The results in a folder: figures, comparisons and runs, each ordered by path.
+    """The results in a folder: figures, comparisons, studies and runs, each ordered by path.
 
     What was in a folder before (`seen`) is left out. One of several folders stands before the
     path.
@@ -83,6 +85,8 @@ def gather(
         elif "variants" in document:
             about["example"], about["toml"] = _example(place)
             sections["comparisons"].append(about)
+        elif "goals" in document:
+            sections["studies"].append(about)
         elif "fct_slowdown" in document:
             sections["runs"].append(about)
     return sections
@@ -123,6 +127,8 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
         summary=lambda entry: html.of(tables.summary(entry)),
         comparison=lambda entry: html.of(tables.sweep(Sweep.of(entry))),
         plot=_plot,
+        study=lambda entry: html.of(studies.shown(entry)),
+        study_plots=_study_plots,
         dates=_dates,
         number=tables.number,
         count=tables.count,
@@ -173,6 +179,12 @@ def _plot(entry: Mapping[str, Any]) -> str | None:
     """The plot of a comparison, unless it has too many variants for a figure."""
     sweep = Sweep.of(entry)
     return None if len(sweep.results) > plots.MOST_VARIANTS else _uri(plots.svg(sweep))
+
+
+def _study_plots(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The plots of a study that tell the answer; its own page has the others."""
+    drawn = study_plots.drawn(entry)
+    return [(name, _uri(drawn[name])) for name in ("confirmation", "front") if name in drawn]
 
 
 def _dates(entry: Mapping[str, Any]) -> str:

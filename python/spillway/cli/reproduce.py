@@ -156,10 +156,13 @@ def report(
         hint = "name the page's file: --out FILE.html"
         raise ScenarioError(f"a page about {len(folders)} folders has no place of its own", hint)
     written = pages.write(folders, out or folders[0] / "report.html", force)
-    kinds = ("figures", "comparisons", "runs")
+    kinds = {
+        "figures": "figure",
+        "comparisons": "comparison",
+        "studies": "study",
+        "runs": "run",
+    }
     parts = [
-        f"{n} {kind.removesuffix('s') if n == 1 else kind}"
-        for kind in kinds
-        if (n := written[kind])
+        f"{n} {one if n == 1 else kind}" for kind, one in kinds.items() if (n := written[kind])
     ]
     display(written, Text(f"{', '.join(parts)}: written to {written['report']}", "dim"), as_json)
