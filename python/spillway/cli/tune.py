@@ -50,7 +50,7 @@ def tune(
     ] = None,
     maximize: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC", help="What is to be great. Repeatable."),
+        typer.Option(metavar="METRIC", help="What is to be large. Repeatable."),
     ] = None,
     subject_to: Annotated[
         list[str] | None,
