@@ -8,11 +8,13 @@ mod changing;
 mod in_order;
 mod losses;
 mod lossless;
+mod observing;
 mod passing;
 mod push_out;
 mod tracing;
 
 pub use losses::Lost;
+pub use observing::QueueCounts;
 pub use tracing::Decision;
 
 use crate::aqm::{Aqm, AqmPolicy, AqmSample, Sending};
@@ -28,6 +30,7 @@ use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy, Waiting};
 use crate::sharing::{Count, Sharing, SharingPolicy};
 use lossless::Lossless;
+use observing::Observer;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
@@ -132,7 +135,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_queue_class: u8,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced, or announced to the sharing policy.
+    /// Whether arrivals are traced or observed, or announced to the sharing policy.
     is_traced: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
@@ -148,6 +151,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Whether a packet may pass an idle port without being queued, because nothing observes the
     /// queue.
     may_bypass: bool,
+    /// Whether the bytes of packets that begin to be sent are freed at once, and nobody observes it.
+    frees_unobserved: bool,
     /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,
     /// How packets are taken out of queues.
@@ -164,6 +169,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     decisions: Option<Vec<Decision>>,
     fates: Option<Box<Fates>>,
     bursts: Option<Box<Bursts>>,
+    observer: Option<Box<Observer>>,
     meter: Meter,
     /// For every port that sends in order, the sizes of the waiting packets.
     sizes: Box<[VecDeque<u32>]>,
@@ -210,7 +216,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             decisions: None,
             fates: None,
             bursts: None,
+            observer: None,
             is_traced: false,
+            frees_unobserved: false,
             introduces: false,
             asks_passing: false,
             tells_scheduler: false,
@@ -287,7 +295,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             queues_per_port: self.buffer.queues_per_port(),
             decides_departures: self.watches_departures,
             drops_departures: self.sharing.drops_departures() || self.aqm.drops_departures(),
-            is_traced: self.is_traced,
+            is_traced: self.traces_arrivals(),
             watches_in_time: self.sharing.watches_in_time() || self.aqm.watches_in_time(),
             watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
             pushes_out: self.sharing.pushes_out(),
@@ -651,7 +659,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             Ok(marked | shared.outcome(ect, DropReason::OverDelay)?)
         });
         if self.is_traced {
-            self.note_departure(now, queue, id, size, outcome.is_ok());
+            self.note_departure(now, queue, id, size, outcome);
         }
         if outcome.is_err() {
             // Bytes that were to be held until the packet is sent are freed now.
@@ -712,6 +720,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.change(now, |buffer| buffer.subtract(queue, size));
     }
 
+    /// The same where it is observed.
+    #[cold]
+    #[inline(never)]
+    fn subtract_observed(&mut self, now: Time, queue: QueueId, size: u32) {
+        self.note_held(now, queue);
+        self.subtract(now, queue, size);
+    }
+
     /// Changes the buffer, and tells the meter.
     #[inline(always)]
     fn change(&mut self, now: Time, change: impl FnOnce(&mut Buffer)) {
@@ -724,8 +740,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// end.
     #[inline]
     fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+        if self.frees_unobserved {
+            return self.subtract(now, queue, size);
+        }
         match &mut self.in_transmission {
-            None => self.subtract(now, queue, size),
+            None => self.subtract_observed(now, queue, size),
             Some(in_transmission) => {
                 in_transmission[port as usize] = (queue, size);
                 self.buffer.subtract_packet(queue);

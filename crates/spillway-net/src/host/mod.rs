@@ -9,6 +9,7 @@ mod connections;
 mod ends;
 mod handshake;
 mod notifications;
+mod observing;
 mod open_loop;
 mod ports;
 mod priority;
@@ -17,6 +18,7 @@ mod sending;
 mod start;
 
 pub(crate) use ends::Ends;
+pub(crate) use observing::Completed;
 
 use crate::flow::FlowSpec;
 use crate::network::Network;
@@ -24,6 +26,7 @@ use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
 use connections::{Connections, Idle};
 use notifications::Told;
+use observing::ObservedFlows;
 use ports::Ports;
 use spillway_engine::Time;
 use spillway_switch::SideTable;
@@ -52,6 +55,8 @@ pub(crate) struct Hosts {
     completion: Completion,
     /// Flows for which others wait, and which have become complete. The simulation takes them.
     pub awaited: Vec<FlowSpec>,
+    /// What becomes of flows, if somebody looks at it.
+    pub observed: Option<Box<ObservedFlows>>,
 }
 
 /// No flow's place.
@@ -118,6 +123,7 @@ impl Hosts {
         self.unfinished -= 1;
         self.tally.completed += 1;
         let spec = self.ends.sending(slot).flow.spec;
+        self.note_complete(slot);
         if spec.tag != FlowSpec::NO_TAG {
             self.awaited.push(spec);
             self.over = Some(NONE_OVER);

@@ -146,8 +146,13 @@ impl Network {
 
     /// Bytes that a line has sent until now.
     pub fn sent_bytes(&self, line_id: u32) -> u64 {
+        self.sent_bytes_by(line_id, self.now)
+    }
+
+    /// Bytes that a line has sent until a time, from which on nothing has happened.
+    pub fn sent_bytes_by(&self, line_id: u32, time: Time) -> u64 {
         let line = &self.lines[line_id as usize];
-        line.accepted_bytes - self.busy_until(line_id).since(self.now).ps() / line.ps_per_byte
+        line.accepted_bytes - self.busy_until(line_id).since(time).ps() / line.ps_per_byte
     }
 
     /// How long a line has been sending until now: the time of what was put on it, less what is

@@ -3,6 +3,7 @@
 mod changing;
 mod in_time;
 mod instruments;
+mod observing;
 mod pauses;
 mod ports;
 mod rows;
@@ -20,6 +21,8 @@ use crate::record::{JobRow, Record};
 use crate::scenario::{Changed, Scenario};
 use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
+use observing::Observing;
+pub use observing::{Each, Look, Quantity, SIGNALS, Signal};
 use spillway_engine::Time;
 use spillway_switch::packet::flags;
 use spillway_switch::{Discipline, DropReason, Switch};
@@ -84,6 +87,7 @@ pub struct Simulation {
     /// Endless flows that are alive.
     endless: u64,
     instruments: Instruments,
+    observing: Observing,
     counters: Counters,
     record: Record,
     /// Whether a deadlock has ended the run.
@@ -112,6 +116,7 @@ impl Simulation {
             has_traffic: false,
             endless: 0,
             instruments: Instruments::new(&scenario, network.lines.len()),
+            observing: Observing::default(),
             counters: Counters::default(),
             record: Record::of(&scenario),
             is_deadlocked: false,
@@ -376,6 +381,7 @@ impl Simulation {
     fn start_flow(&mut self, spec: FlowSpec) {
         let id = self.counters.flows_started as u32;
         self.counters.flows_started += 1;
+        self.hosts.note_started(spec.class);
         if spec.size == FlowSpec::ENDLESS {
             self.endless += 1;
         } else if spec.start >= self.scenario.warmup {

@@ -55,6 +55,7 @@ impl Simulation {
         if counted {
             self.record.outcomes.push(outcome);
         }
+        self.hosts.note_over(slot);
         self.hosts.remove(self.network.now, slot);
     }
 

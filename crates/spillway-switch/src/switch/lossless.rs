@@ -229,12 +229,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packets: &mut Arena,
     ) -> bool {
         let &Arrival { now, queue, queue_class, size, .. } = arrival;
+        if self.is_traced {
+            self.note_held(now, queue);
+        }
         let (free, is_managed) = (self.buffer.free(), queue_class != self.unmanaged);
         let Some(lossless) = &mut self.lossless else { return false };
         if !lossless.accounts.admit(account, size, free) {
             self.lost.push(Lost { packet: id, queue, reason: DropReason::Headroom });
             let port = self.buffer.port_of(queue);
             self.aqm.on_drop(now, queue, size, lossless.with_lossy(port, &self.buffer));
+            self.note_drop(queue, size);
             return false;
         }
         let packet = &mut packets[id];
@@ -246,6 +250,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if verdict.outcome(can_mark, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
                 self.marks += 1;
+                if let Some(observer) = &mut self.observer {
+                    observer.marks(queue, packet.size);
+                }
             }
         }
         packets.name_account(id, account);
@@ -301,6 +308,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if verdict.outcome(ect, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
                 self.marks += 1;
+                if let Some(observer) = &mut self.observer {
+                    observer.marks(queue, packet.size);
+                }
             }
         }
     }
@@ -322,6 +332,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         size: u32,
         with_packet: bool,
     ) {
+        if self.is_traced {
+            self.note_held(now, queue);
+        }
         let free = self.buffer.free();
         let Some(lossless) = &mut self.lossless else { return };
         let sees_all = lossless.accounts.parts().sees_all;
@@ -353,6 +366,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let port = self.buffer.port_of(queue);
             self.aqm.on_drop(now, queue, size, lossless.with_lossy(port, &self.buffer));
         }
+        self.note_drop(queue, size);
     }
 
     /// Tells the meter what the switch holds now, if some packets are lossless.

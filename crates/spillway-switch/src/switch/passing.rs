@@ -80,6 +80,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 if !self.carry_out(outcome, now, id, arrival.queue, arrival.size, packets) {
                     return None;
                 }
+                if self.is_traced && outcome == Ok(true) {
+                    self.note_mark(arrival.queue, arrival.size);
+                }
                 self.aqm.on_pass(&arrival, &self.buffer);
             }
         }
@@ -132,7 +135,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         let fits = self.queue_limit.takes(LARGEST_PACKET);
         let (watches, passes) = (self.aqm.watches_departures(), self.aqm.passes_idle_ports());
-        let is_seen = !self.may_bypass || self.is_traced || self.sharing.watches_departures();
+        let is_seen =
+            !self.may_bypass || self.traces_arrivals() || self.sharing.watches_departures();
         if !fits || is_seen || (watches && !passes) {
             return (0, 0);
         }

@@ -1,4 +1,5 @@
 mod lossless;
+mod observing;
 mod passing;
 mod traces;
 

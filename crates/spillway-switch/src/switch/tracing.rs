@@ -135,13 +135,22 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// Called when a queue's length may be about to change.
+    #[inline]
     pub(super) fn note_length(&mut self, now: Time, queue: QueueId) {
-        if let Some(fates) = &mut self.fates {
-            fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
+        if self.is_traced {
+            self.note_length_traced(now, queue);
         }
     }
 
-    /// A packet has left its queue, or passed it, and is sent, or lost after all.
+    #[cold]
+    fn note_length_traced(&mut self, now: Time, queue: QueueId) {
+        if let Some(fates) = &mut self.fates {
+            fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
+        }
+        self.note_held(now, queue);
+    }
+
+    /// A packet has left its queue, or passed it, and is sent, marked or not, or lost after all.
     #[cold]
     pub(super) fn note_departure(
         &mut self,
@@ -149,8 +158,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         queue: QueueId,
         id: PacketId,
         size: u32,
-        is_sent: bool,
+        outcome: Result<bool, DropReason>,
     ) {
+        let is_sent = outcome.is_ok();
         if let Some(fates) = &mut self.fates {
             // Until now its bytes were there. If the packet passed the queue, they were not, but no
             // time has elapsed since it arrived.
@@ -163,6 +173,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         if self.bursts.is_some() && is_sent {
             self.note_burst(now, self.buffer.port_of(queue), size);
+        }
+        if outcome == Ok(true) {
+            self.note_mark(queue, size);
         }
     }
 
@@ -183,6 +196,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let rate = self.buffer.rate(port).ps_per_byte();
             bursts.loses(now, port, size, self.buffer.port_bytes(port), rate);
         }
+        self.note_drop(queue, size);
     }
 
     /// A packet of `size` bytes has left a port to be sent.
@@ -198,12 +212,17 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Updates whether anything observes arrivals; if so, each one is decided about on its own.
+    /// Whether arrivals are traced, those that pass an idle port as well, or announced to the sharing
+    /// policy. Then each one is decided about on its own.
+    pub(super) fn traces_arrivals(&self) -> bool {
+        self.decisions.is_some() || self.fates.is_some() || self.bursts.is_some() || self.introduces
+    }
+
+    /// Updates what is told of packets.
     pub(super) fn trace_if_asked(&mut self) {
-        self.is_traced = self.decisions.is_some()
-            || self.fates.is_some()
-            || self.bursts.is_some()
-            || self.introduces;
+        let is_observed = self.observer.is_some();
+        self.is_traced = self.traces_arrivals() || is_observed;
+        self.frees_unobserved = self.in_transmission.is_none() && !is_observed;
         (self.open_below, self.managed_below) = self.opens_below();
     }
 
@@ -245,6 +264,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
             let threshold = self.sharing.threshold(arrival, &self.buffer);
             self.note_decision(arrival, packets.contents(id), seen, threshold, outcome);
+        }
+        if outcome == Ok(true) {
+            self.note_mark(arrival.queue, arrival.size);
         }
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
