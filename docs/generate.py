@@ -9,6 +9,8 @@
   the catalogue. Between `<!-- keys: SECTION -->` and `<!-- end -->` names, what they take, and
   literal defaults come from the program; meanings, and defaults that are put in words, are written
   by hand and kept.
+- `docs/stepping.md`: the table of signals, between `<!-- generated: signals -->` and
+  `<!-- end -->`, comes from the catalogue.
 - `docs/comparison.md`: what every sharing policy costs, between `<!-- generated: cost -->` and
   `<!-- end -->`, comes from the catalogue.
 - `docs/results.md`: the names in the tables behind `<!-- names: TABLE -->` are compared with those
@@ -426,16 +428,23 @@ def costs(page: Path) -> str:
     return table(["", *COST.values()], rows)
 
 
-COST_BLOCK = re.compile(r"(<!-- generated: cost -->).*?(<!-- end -->)", re.DOTALL)
+def signals() -> str:
+    """What a run can be asked for."""
+    rows = [
+        [code(row["id"]), row["each"], "yes" if row["is_since"] else "", row["meaning"]]
+        for row in CATALOGUE["signals"]
+    ]
+    return table(["signal", "a number for each", "since the last look", ""], rows)
 
 
-def comparison_page(page: Path) -> str:
-    """The page with its table of costs written anew."""
+def with_table(page: Path, name: str, written: str) -> str:
+    """The page with its one generated table written anew."""
+    block = re.compile(rf"(<!-- generated: {name} -->).*?(<!-- end -->)", re.DOTALL)
     text = page.read_text(encoding="utf-8")
-    written, number = COST_BLOCK.subn(lambda m: f"{m[1]}\n\n{costs(page)}\n\n{m[2]}", text)
+    renewed, number = block.subn(lambda m: f"{m[1]}\n\n{written}\n\n{m[2]}", text)
     if number != 1:
-        raise SystemExit(f"{page} has {number} blocks <!-- generated: cost -->")
-    return written
+        raise SystemExit(f"{page} has {number} blocks <!-- generated: {name} -->")
+    return renewed
 
 
 # Sections whose keys the program is asked for ----------------------------------------------------
@@ -721,8 +730,9 @@ def main(arguments: list[str]) -> int:
     problems: list[str] = []
     pages = algorithm_pages(CATALOGUE)
     reference = DOCS / "scenario.md"
-    comparison = DOCS / "comparison.md"
-    pages[comparison] = comparison_page(comparison)
+    comparison, stepping = DOCS / "comparison.md", DOCS / "stepping.md"
+    pages[comparison] = with_table(comparison, "cost", costs(comparison))
+    pages[stepping] = with_table(stepping, "signals", signals())
     pages[reference] = scenario_page(reference.read_text(encoding="utf-8"), problems)
     check_names((DOCS / "results.md").read_text(encoding="utf-8"), problems)
     stale = set((DOCS / "algorithms").glob("*.md")) - set(pages)

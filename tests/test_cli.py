@@ -264,6 +264,18 @@ def test_policies_tell_what_changes_while_a_run_goes_on(command):
     assert red in text
 
 
+def test_list_shows_signals(command):
+    outcome = command("list", "signals")
+    assert outcome.status == 0 and outcome.out.startswith("signals")
+    entries = command("list", "signals", "--json").json["signals"]
+    for entry in entries:
+        assert set(entry) == {"id", "each", "is_since", "meaning"}
+        since = " since the last look" if entry["is_since"] else ""
+        line = next(line for line in outcome.out.splitlines() if f"  {entry['id']} " in line)
+        assert f"  per {entry['each']}{since} " in line, entry
+    assert len(entries) == 15
+
+
 def test_parameters_come_with_units_defaults_and_sources(command):
     (ecn,) = [e for e in command("list", "aqm", "--json").json["aqm"] if e["id"] == "ecn"]
     threshold = ecn["keys"][0]

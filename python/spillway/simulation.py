@@ -13,6 +13,7 @@ from spillway import _core
 from spillway.arguments import Assignments, callback, written
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import OutputFolder
+from spillway.observing import Array, Signals, look, names_of
 from spillway.plugins import Plugins, Tagger
 from spillway.run import Kept, Running, Streamed, prepared, read_with_inputs
 from spillway.scenario import Source
@@ -38,10 +39,12 @@ class Simulation:
         plugins: Plugins = (),
         out: str | Path | None = None,
         force: bool = False,
+        signals: Signals = (),
     ) -> None:
         """A run that is about to begin; the arguments are those of `spillway.run`.
 
-        With `out` the run must be finished: otherwise nothing is left of its folder.
+        With `out` the run must be finished: otherwise nothing is left of its folder. `signals` are
+        names of signals that `observe` counts from the start.
         """
         self._scenario = prepared(source, seed, set, plugins)
         read, inputs = read_with_inputs(self._scenario)
@@ -57,6 +60,7 @@ class Simulation:
         self._running = Running(read, inputs, sink, _core.Simulation(read))
         self._status = "begun"
         self._gone: str | None = None
+        self._running.simulation.follow(names_of(signals))
 
     @property
     def now(self) -> int:
@@ -115,6 +119,35 @@ class Simulation:
             result.folder = self._output.place
         self._abandon.detach()
         return result
+
+    def observe(self, signals: Signals) -> dict[str, Array]:
+        """What signals tell now, by their names. It changes nothing of the run.
+
+        A signal is of this moment (`queue_bytes`, `queue_packets`, `occupancy_bytes`), or of what
+        has happened since the last look at the same name: a number that is counted, a mean over
+        time, or the flows that have become complete. A name that is new counts from now on; one
+        that `Simulation(signals=)` was given, from the start. `docs/stepping.md` and `spillway list
+        signals` tell of each what it is.
+
+        Names, and the shapes of their arrays; ports come switch after switch:
+
+        - `switch.SIGNAL`, `switch.leaf.SIGNAL`: all switches, or a tier. (switches,) for a number
+          per switch, (ports,) per port, (ports, queues) per queue.
+        - `switch.leaf0.SIGNAL`: one switch. (), (ports,) or (ports, queues).
+        - `switch.leaf0.port.3.SIGNAL`: one port. () or (queues,).
+        - `switch.leaf0.port.3.queue.1.SIGNAL`: one queue. ().
+        - `SIGNAL`, `traffic.NAME.SIGNAL`: all flows, or a section of traffic. (), or (flows,) for a
+          number per complete flow.
+
+        Arrays are copies that cannot be written to, of whole numbers (`int64`), or of means and
+        slowdowns (`float64`).
+
+        Raises:
+            ScenarioError: a name is none of a signal. Then nothing has been looked at.
+            SpillwayError: the run has been finished, or has failed.
+        """
+        self._check()
+        return look(self._running.simulation, signals)
 
     def copy(self) -> Simulation:
         """A run of its own that goes on from this very moment, with the same future.

@@ -386,6 +386,7 @@ ROOMS = {
     "tagging": "Which priority a packet gets when it is sent: transport.tagging",
     "traffic": "Who sends how much to whom, and when: traffic.NAME.kind",
     "topology": "Who is connected to whom: topology.kind",
+    "signals": "What a run that halts can be asked for: Simulation.observe",
 }
 
 
@@ -395,6 +396,9 @@ def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableTyp
     for room in rooms:
         parts.append(Text.assemble((room, "bold cyan"), "  ", (ROOMS[room], "dim")))
         parts.append(Text())
+        if room == "signals":
+            parts.append(_signals(entries[room]))
+            continue
         parts += [_entry(entry) for entry in entries[room]]
         if room == "traffic":
             parts.append(_sizes(entries["sizes"]))
@@ -442,6 +446,17 @@ def changing(entry: Mapping[str, Any], written: Callable[[str], str] = str) -> s
 def _sentence(text: str) -> str:
     text = text.rstrip(".")
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _signals(signals: Iterable[Mapping[str, Any]]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="green", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", ratio=1)
+    for signal in signals:
+        when = " since the last look" if signal["is_since"] else ""
+        table.add_row(signal["id"], f"per {signal['each']}{when}", _sentence(signal["meaning"]))
+    return Group(Padding(table, (0, 0, 0, 2)), Text())
 
 
 def _sizes(sizes: Iterable[Mapping[str, Any]]) -> RenderableType:

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use spillway_net::simulation::SIGNALS;
 use spillway_net::traffic::NAMED_SIZES;
 use spillway_net::{tagging, topology, traffic, transport};
 use spillway_settings::Key;
@@ -10,7 +11,7 @@ use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 
-/// All algorithms by room, with their parameters and sources, as JSON.
+/// All algorithms by room, with their parameters and sources, and all signals, as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
     let transports = transport::KINDS.iter().map(|kind| {
@@ -24,6 +25,14 @@ pub fn catalogue() -> String {
     let sizes = NAMED_SIZES.iter().map(
         |sizes| json!({ "id": sizes.name, "mean_bytes": sizes.mean(), "citation": sizes.source() }),
     );
+    let signals = SIGNALS.iter().map(|signal| {
+        json!({
+            "id": signal.id,
+            "each": signal.each.name(),
+            "is_since": signal.is_since,
+            "meaning": signal.meaning,
+        })
+    });
     json!({
         "sharing": policies(SharingPolicy::catalogue()),
         "aqm": policies(AqmPolicy::catalogue()),
@@ -33,6 +42,7 @@ pub fn catalogue() -> String {
         "traffic": traffics.collect::<Value>(),
         "topology": topologies.collect::<Value>(),
         "sizes": sizes.collect::<Value>(),
+        "signals": signals.collect::<Value>(),
     })
     .to_string()
 }

@@ -1,6 +1,6 @@
 //! A run: mostly without the interpreter, which it consults at intervals.
 
-use crate::column;
+use crate::column::{self, Column};
 use crate::errors;
 use crate::plugins::{Failure, copying};
 use crate::scenario::Scenario;
@@ -158,6 +158,21 @@ impl Simulation {
         let made = Simulation { state, vocabulary, places, failure };
         made.check_plugins(py)?;
         Ok(made)
+    }
+
+    /// Signals that have not been named before count from now on.
+    fn follow(&self, py: Python<'_>, names: Vec<String>) -> PyResult<()> {
+        let followed = self.state().simulation.follow(&names);
+        self.check_plugins(py)?;
+        followed.map(|_| ()).map_err(|error| errors::wrong_setting(py, error))
+    }
+
+    /// What signals tell: the numbers of each, and how many there are along each axis.
+    fn observe(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<(Column, Vec<usize>)>> {
+        let looks = self.state().simulation.observe(&names);
+        self.check_plugins(py)?;
+        let looks = looks.map_err(|error| errors::wrong_setting(py, error))?;
+        Ok(looks.into_iter().map(|look| (Column::of(look.values), look.shape)).collect())
     }
 
     /// The simulated time, in picoseconds.
