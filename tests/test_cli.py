@@ -270,9 +270,9 @@ def test_list_shows_signals(command):
     entries = command("list", "signals", "--json").json["signals"]
     for entry in entries:
         assert set(entry) == {"id", "each", "is_since", "meaning"}
-        since = " since the last look" if entry["is_since"] else ""
+        when = "since the last look" if entry["is_since"] else "now"
         line = next(line for line in outcome.out.splitlines() if f"  {entry['id']} " in line)
-        assert f"  per {entry['each']}{since} " in line, entry
+        assert f"  {entry['each']} " in line and f"  {when} " in line, entry
     assert len(entries) == 15
 
 

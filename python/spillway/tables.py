@@ -452,10 +452,11 @@ def _signals(signals: Iterable[Mapping[str, Any]]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="green", no_wrap=True)
     table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
     table.add_column(style="dim", ratio=1)
     for signal in signals:
-        when = " since the last look" if signal["is_since"] else ""
-        table.add_row(signal["id"], f"per {signal['each']}{when}", _sentence(signal["meaning"]))
+        when = "since the last look" if signal["is_since"] else "now"
+        table.add_row(signal["id"], signal["each"], when, _sentence(signal["meaning"]))
     return Group(Padding(table, (0, 0, 0, 2)), Text())
 
 
