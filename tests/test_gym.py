@@ -1,0 +1,210 @@
+"""The environment for Gymnasium: what its steps do, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import spillway  # noqa: E402
+from spillway.gym import NetworkEnv, Ranges, Table  # noqa: E402
+
+SET = ["switch.aqm=ecn", "duration=30ms", "stop=1s"]
+PORT = "switch.leaf0.port.0"
+TABLE = Table(["aqm.threshold"], [["2pkt"], ["20pkt"], ["200pkt"]])
+SIGNALS = {
+    "queue": f"{PORT}.mean_queue_bytes",
+    "sent": f"{PORT}.sent_bytes",
+    "marked": f"{PORT}.marked_packets",
+    "fct": "fct_ps",
+}
+GIVEN: dict[str, Any] = {
+    "actions": TABLE,
+    "at": PORT,
+    "signals": SIGNALS,
+    "reward": "0.4 * sum(sent) / 257500 - 0.6 * mean(queue) / 500000",
+    "interval": "206us",
+    "set": SET,
+}
+
+
+def made(**given: Any) -> NetworkEnv:
+    return NetworkEnv("pred-incast", **{**GIVEN, **given})
+
+
+def test_it_is_as_gymnasium_wants_environments() -> None:
+    check_env(made(steps=5), skip_render_check=True)
+    check_env(made(actions=Ranges("aqm.threshold=1pkt..100pkt"), steps=5), skip_render_check=True)
+    two = gymnasium.make("spillway.gym:Spillway-v0", scenario="pred-incast", **GIVEN)
+    observation, info = two.reset(seed=3)
+    assert observation in two.observation_space and info == {"seed": 1, "time_ps": 0}
+
+
+def test_a_step_is_set_run_and_look() -> None:
+    env = made(begin="1ms", history=2, observation={"queue": 1500, "sent": 1})
+    observation, info = env.reset()
+    assert info["time_ps"] == 1_000_000_000
+    by_hand = spillway.Simulation("pred-incast", seed=1, set=SET)
+    names = [SIGNALS["queue"], SIGNALS["sent"]]
+
+    def looked() -> list[float]:
+        seen = by_hand.observe(names)
+        return [*(seen[names[0]].ravel() / 1500), *seen[names[1]].ravel()]
+
+    looked()
+    frames = []
+    for time in (794_000_000, 1_000_000_000):
+        by_hand.run_until(time)
+        frames.append(looked())
+    assert observation == pytest.approx([*frames[0], *frames[1]], rel=1e-6)
+    for number, action in enumerate((0, 2, 1), start=1):
+        by_hand.set(f"{PORT}.aqm.threshold", TABLE.rows[action][0])
+        by_hand.run_until(1_000_000_000 + number * 206_000_000)
+        frames.append(looked())
+        observation, reward, *ends, info = env.step(action)
+        assert observation == pytest.approx([*frames[-2], *frames[-1]], rel=1e-6)
+        queue, sent = frames[-1]
+        assert reward == pytest.approx(0.4 * sent / 257500 - 0.6 * queue * 1500 / 500000)
+        assert ends == [False, False] and info["time_ps"] == by_hand.now
+    assert env.result().flows.equals(by_hand.finish().flows)
+
+
+def test_episodes_repeat_and_do_not_disturb_each_other() -> None:
+    env = made(begin="2ms", steps=4)
+    runs = []
+    for seed in (5, 5, 6):
+        env.reset(seed=seed)
+        env.action_space.seed(seed)
+        taken = [env.step(env.action_space.sample()) for _ in range(4)]
+        runs.append([(each[0].tolist(), each[1]) for each in taken])
+        assert [each[3] for each in taken] == [False, False, False, True]
+    assert runs[0] == runs[1] and runs[0] != runs[2]
+
+
+def test_an_episode_is_terminated_when_the_run_is_over() -> None:
+    env = made(interval="1ms", set=[*SET, "duration=3ms"])
+    env.reset()
+    ends = []
+    while not ends or not ends[-1]:
+        *_, terminated, truncated, info = env.step(1)
+        ends.append(terminated)
+        assert not truncated
+    assert 1 < len(ends) < 1000
+    assert len(info["signals"]["fct"]) > 0
+    assert env.result().status == "complete"
+
+
+def test_seeds_are_drawn_or_given() -> None:
+    env = made(seeds=range(1, 9), steps=1)
+    drawn = {env.reset(seed=number if number == 0 else None)[1]["seed"] for number in range(40)}
+    assert drawn == set(range(1, 9))
+    assert env.reset(options={"seed": 77})[1]["seed"] == 77
+    first = [env.reset(seed=3)[1]["seed"] for _ in range(3)]
+    assert len({*first}) == 1
+
+
+def test_several_places_have_their_own_actions() -> None:
+    at = [PORT, "switch.leaf0.port.4"]
+    env = made(at=at)
+    assert env.action_space == gymnasium.spaces.MultiDiscrete([3, 3])
+    env.reset()
+    env.step([0, 2])
+    ranges = made(at=at, actions=Ranges("aqm.threshold=1pkt..101pkt"))
+    assert ranges.action_space.shape == (2,)
+    ranges.reset()
+    ranges.step([-1.0, 0.0])
+    by_hand = spillway.Simulation("pred-incast", seed=1, set=SET)
+    by_hand.set({f"{at[0]}.aqm.threshold": "1pkt", f"{at[1]}.aqm.threshold": "51pkt"})
+    assert ranges.result().flows.equals(by_hand.finish().flows)
+
+
+def test_the_reward_may_be_a_function() -> None:
+    env = made(reward=lambda signals: -float(signals["queue"].mean()))
+    env.reset()
+    _, reward, *_, info = env.step(0)
+    assert reward == -info["signals"]["queue"].mean()
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"actions": 3}, "3 are no actions"),
+        ({"actions": Table(["aqm.min"], [["2pkt"]])}, '"min" of "ecn" does not change'),
+        ({"actions": Table(["aqm.threshold"], [["2pkt"], ["2"]])}, "is not valid"),
+        ({"actions": Ranges("aqm.threshold=-1..3")}, "is not valid"),
+        ({"at": "switch.leaf0.port.99"}, "99 is not a port"),
+        ({"signals": {}}, "are no signals by name"),
+        ({"signals": {"a b": "sent_bytes"}}, "is no name of a signal"),
+        ({"signals": {"queue": f"{PORT}.queue_bites"}, "reward": "queue"}, "queue_bites"),
+        ({"reward": "queues"}, "there is no signal queues"),
+        ({"reward": 3}, "3 is no reward"),
+        ({"observation": ["fct"]}, "fct has as many numbers as flows"),
+        ({"observation": ["rate"]}, "there is no signal 'rate'"),
+        ({"observation": {"queue": 0}}, "0 is no scale of queue"),
+        ({"observation": []}, "nothing is observed"),
+        ({"interval": 0}, "0 is no time that can be used here"),
+        ({"history": 0}, "history: 0 is no whole number above 0"),
+        ({"steps": True}, "steps: True is no whole number above 0"),
+        ({"seeds": []}, "there are no seeds"),
+        ({"render_mode": "human"}, "there is no render mode"),
+    ],
+)
+def test_what_is_wrong_is_said_when_it_is_made(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(spillway.Error) as caught:
+        made(**given)
+    assert problem in str(caught.value)
+
+
+def test_what_is_wrong_later() -> None:
+    env = made(begin="2s")
+    with pytest.raises(spillway.Error, match="with seed 1 the run is over before it begins"):
+        env.reset()
+    with pytest.raises(spillway.Error, match="no episode is under way"):
+        env.step(0)
+    never = made(reward="1 / (0 * sum(sent))")
+    never.reset()
+    with pytest.raises(spillway.Error, match="is inf, which is no reward"):
+        never.step(0)
+    lists = made(reward="fct")
+    lists.reset()
+    with pytest.raises(spillway.Error, match="has 0 numbers, not one"):
+        lists.step(0)
+
+
+def test_environments_run_in_processes() -> None:
+    envs = gymnasium.make_vec(
+        "spillway.gym:Spillway-v0",
+        num_envs=2,
+        vectorization_mode="async",
+        scenario="pred-incast",
+        **{**GIVEN, "seeds": range(1, 50), "begin": "300us"},
+    )
+    try:
+        observations, _ = envs.reset(seed=1)
+        stepped, rewards, *_ = envs.step(np.array([0, 2]))
+    finally:
+        envs.close()
+    alone = made(seeds=range(1, 50), begin="300us")
+    for place, action in enumerate((0, 2)):
+        observation, _ = alone.reset(seed=1 + place)
+        assert observation.tolist() == observations[place].tolist()
+        observation, reward, *_ = alone.step(action)
+        assert observation.tolist() == stepped[place].tolist()
+        assert math.isclose(reward, rewards[place])
+
+
+def test_without_gymnasium_it_says_what_is_missing() -> None:
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "try:\n    import spillway.gym\n"
+        "except ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "spillway.gym needs gymnasium: pip install 'spillway[rl]'\n"
