@@ -83,6 +83,34 @@ fn random_scenarios_do_not_depend_on_how_they_are_cut() {
     assert!(copies > 800, "{copies} copies");
 }
 
+/// An endless flow has sent its last packet, and only an AQM's timer is left.
+#[test]
+fn what_has_ended_does_not_go_on() {
+    let text = r#"
+        duration = "1ms"
+        stop = "20s"
+        topology = { kind = "star", hosts = 2, host_rate = "10Gbps", link_delay = "1us" }
+        switch.aqm = { kind = "pie", update_interval = "30us" }
+        [[traffic]]
+        name = "one"
+        kind = "persistent"
+        senders = 1
+        receiver = 0
+        stop = "100us"
+    "#;
+    let mut run = Simulation::new(scenario(text));
+    let end = |run: &mut Simulation| loop {
+        match run.run_until(Time::from_us(30_000_000), 100) {
+            Progress::Running => {}
+            progress => return (progress, run.now(), run.events()),
+        }
+    };
+    let ended = end(&mut run);
+    assert!(ended.0 == Progress::Complete && ended.1 < Time::from_us(20_000), "{ended:?}");
+    assert_eq!(end(&mut run), ended);
+    assert_eq!((run.run(1), run.now(), run.events()), ended);
+}
+
 const LEAF_SPINE: &str = "topology = { kind = \"leaf-spine\", leaves = 2, spines = 2, \
     hosts_per_leaf = 3, host_rate = \"10Gbps\", fabric_rate = \"10Gbps\", link_delay = \"1us\" }";
 

@@ -92,6 +92,8 @@ pub struct Simulation {
     record: Record,
     /// Whether a deadlock has ended the run.
     is_deadlocked: bool,
+    /// Whether it has ended because only what comes at regular times was left to happen.
+    is_still: bool,
     /// When the run halted last.
     halted_at: Time,
     /// How many of the scenario's changes are made, and what has changed.
@@ -120,6 +122,7 @@ impl Simulation {
             counters: Counters::default(),
             record: Record::of(&scenario),
             is_deadlocked: false,
+            is_still: false,
             halted_at: Time::ZERO,
             changes_made: 0,
             changed: Changed::default(),
@@ -157,6 +160,12 @@ impl Simulation {
 
     #[inline(never)]
     fn handle_events(&mut self, events: u64) -> Progress {
+        if self.is_deadlocked {
+            return Progress::Deadlock;
+        }
+        if self.is_still {
+            return self.progress_at_stop();
+        }
         for _ in 0..events {
             if self.is_over() {
                 return self.progress_at_stop();
@@ -183,6 +192,7 @@ impl Simulation {
                     return Progress::Deadlock;
                 }
                 if self.is_still_after(event.key) {
+                    self.is_still = true;
                     return self.progress_at_stop();
                 }
             }
