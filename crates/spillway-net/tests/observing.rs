@@ -408,7 +408,15 @@ fn check(text: &str, list: &FlowColumns, draw: &mut Draw, cuts: u64) -> bool {
     let begin = |shortcuts| Simulation::with(scenario_with(text, list), shortcuts);
     let plain = finish(begin(Shortcuts::ALL));
     let simulated_ps = (plain.number("simulated_s") * 1e12) as u64;
-    let mut moments: Vec<u64> = (0..cuts).map(|_| draw.below(simulated_ps + 2)).collect();
+    // Any moments, and those at which something happens, and just after these.
+    let completed = plain.flows.iter().filter_map(|row| Some(row.start_ps + row.fct_ps?));
+    let arrived = plain.record.decisions.time_ps.iter().chain(&plain.record.drops.time_ps);
+    let events: Vec<u64> = completed.chain(arrived.copied()).collect();
+    let mut moment = |_| match draw.below(2) {
+        1 if !events.is_empty() => events[draw.below(events.len() as u64) as usize] + draw.below(2),
+        _ => draw.below(simulated_ps + 2),
+    };
+    let mut moments: Vec<u64> = (0..cuts).map(&mut moment).collect();
     moments.sort_unstable();
     let told = looked_at(begin(Shortcuts::ALL), &moments, true, draw);
     assert_eq!(outcome(&told.run), outcome(&plain));
