@@ -108,6 +108,9 @@ fn what_has_ended_does_not_go_on() {
     let ended = end(&mut run);
     assert!(ended.0 == Progress::Complete && ended.1 < Time::from_us(20_000), "{ended:?}");
     assert_eq!(end(&mut run), ended);
+    // Nor does it halt again before the timer that is left.
+    let soon = ended.1 + Time::from_ps(1);
+    assert_eq!((run.run_until(soon, 1), run.now(), run.events()), ended);
     assert_eq!((run.run(1), run.now(), run.events()), ended);
 }
 

@@ -34,7 +34,8 @@ impl Simulation {
     pub(super) fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
         for _ in 0..events {
             let next = self.network.events.next_time();
-            if next.is_some_and(|next| next >= time) && !self.is_over() {
+            let goes_on = !self.is_over() && !self.is_still && !self.is_deadlocked;
+            if goes_on && next.is_some_and(|next| next >= time) {
                 return self.halt(time);
             }
             match self.handle_events(1) {
