@@ -87,7 +87,7 @@ def test_a_folder_tells_of_its_events(tmp_path: Path) -> None:
         ("switch.aqm.min", None, "is not valid"),
         ("switch.aqm.min", True, "is not valid"),
         ("switch.aqm.max_probability", float("nan"), "is not valid"),
-        ("switch.leaf99.aqm.min", "1pkt", 'there is no "leaf99"'),
+        ("switch.leaf99.aqm.min", "1pkt", 'there is no switch or tier "leaf99"'),
         ("switch.leaf0.port.99.aqm.min", "1pkt", "99 is not a port; there are 16, from 0 to 15"),
         ("transport.g", 0.5, "it cannot change while a run goes on"),
         ("", 0.5, "it cannot change while a run goes on"),

@@ -266,8 +266,8 @@ fn what_cannot_change_is_refused_by_name() {
         ("", "nic.aqm.kind", "\"red\"", "a policy's kind does not change while a run goes on"),
         ("", "switch.sharing.alpha", "1", "nothing of \"cs\" does"),
         ("", "switch.sharing", "1", "it needs a key of sharing, as in sharing.KEY"),
-        ("", "switch.leaf7.sharing.alpha", "1", "there is no \"leaf7\" in this topology"),
-        ("", "switch.host0.sharing.alpha", "1", "there is no \"host0\" in this topology"),
+        ("", "switch.leaf7.sharing.alpha", "1", "there is no switch or tier \"leaf7\""),
+        ("", "switch.host0.sharing.alpha", "1", "there is no switch or tier \"host0\""),
         ("sharing = \"dt\"", "switch.sharing.kind", "\"abm\"", "a policy's kind does not change"),
         ("sharing = \"dt\"", "switch.sharing.alhpa", "1", "did you mean `alpha`?"),
         (

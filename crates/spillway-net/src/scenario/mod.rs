@@ -8,6 +8,7 @@ mod limits;
 mod loads;
 mod nic;
 mod pfc;
+mod places;
 mod recording;
 mod routing;
 mod switches;

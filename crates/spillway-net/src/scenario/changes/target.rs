@@ -1,10 +1,8 @@
 //! The paths of numbers that change while a run goes on.
 
 use super::Room;
-use crate::scenario::events::{only_one, unknown};
 use crate::scenario::{Result, Scenario, numbered};
-use crate::topology::Node;
-use spillway_settings::{Section, SettingsError, Table};
+use spillway_settings::SettingsError;
 
 /// What a path leads to.
 pub(super) struct Target<'a> {
@@ -38,7 +36,7 @@ impl Scenario {
                 ));
             }
             ["switch", place, "port", _, room, rest @ ..] | ["switch", place, room, rest @ ..] => {
-                (self.switches_called(path, place)?, *room, rest)
+                (self.switches_called(path, place)?.0, *room, rest)
             }
             _ => {
                 let hint = "what can: switch.sharing.KEY and switch.aqm.KEY, of a tier or a switch as in \
@@ -83,25 +81,6 @@ impl Scenario {
     fn switches_with_common(&self, room: &str) -> Vec<u32> {
         let all = 0..self.topology.switches.len() as u32;
         all.filter(|&switch| !self.tiers[self.tier_of(switch)].has_own(room)).collect()
-    }
-
-    /// The switches of a tier, or one with this name.
-    fn switches_called(&self, path: &str, name: &str) -> Result<Vec<u32>> {
-        let all = 0..self.topology.switches.len() as u32;
-        let of_tier: Vec<u32> =
-            all.clone().filter(|&s| self.topology.switches[s as usize].tier == name).collect();
-        if !of_tier.is_empty() {
-            return Ok(of_tier);
-        }
-        let section = Section::new(path, Table::new());
-        let mut found = self.topology.nodes_called(name);
-        found.retain(|node| matches!(node, Node::Switch(_)));
-        match only_one(&section, "", name, &found, &self.topology) {
-            Ok(Some(Node::Switch(switch))) => Ok(vec![switch]),
-            Ok(_) => Err(unknown(&section, "", name, all.map(Node::Switch), &self.topology)),
-            Err(error) => Err(error),
-        }
-        .map_err(|error| SettingsError { path: path.to_string(), ..error })
     }
 
     /// A port that each of these switches has.

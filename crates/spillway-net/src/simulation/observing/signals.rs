@@ -4,7 +4,6 @@
 //! `switch.leaf.sent_bytes` is of the tier `leaf`, `switch.leaf0.port.3.sent_bytes` of one port.
 
 use crate::scenario::Scenario;
-use crate::topology::{Node, TIERS};
 use spillway_settings::{SettingsError, nearest_name};
 use spillway_switch::{QueueId, Switch};
 
@@ -283,7 +282,7 @@ impl<'a> Chosen<'a> {
         let (who, port) = number_behind("port", rest);
         let (switches, is_one) = match who {
             "" => ((0..switches.len() as u32).collect(), false),
-            _ => called(name, who, scenario)?,
+            _ => scenario.switches_called(name, who)?,
         };
         Ok(Chosen { name, scenario, switches, is_one, port, queue })
     }
@@ -374,35 +373,6 @@ impl<'a> Chosen<'a> {
 
     fn error(&self, problem: String) -> SettingsError {
         SettingsError::new(self.name, problem)
-    }
-}
-
-/// The switches of a tier, or the one with this name; and whether it is a name of one.
-fn called(name: &str, who: &str, scenario: &Scenario) -> Result<(Vec<u32>, bool)> {
-    let topology = &scenario.topology;
-    let all = 0..topology.switches.len() as u32;
-    let is_tier = |&switch: &u32| topology.switches[switch as usize].tier == who;
-    let of_tier: Vec<u32> = all.clone().filter(is_tier).collect();
-    if !of_tier.is_empty() {
-        return Ok((of_tier, false));
-    }
-    let mut found = topology.nodes_called(who);
-    found.retain(|node| matches!(node, Node::Switch(_)));
-    match found[..] {
-        [node] => Ok((vec![topology.place_of(node)], true)),
-        [] => {
-            let error = SettingsError::new(name, format!("there is no switch or tier {who:?}"));
-            let is_there = |tier: &&str| topology.switches.iter().any(|each| each.tier == *tier);
-            let tiers = TIERS.into_iter().filter(is_there).map(String::from);
-            let own = topology.own_names.switches.iter().cloned();
-            let known: Vec<String> = tiers.chain(topology.switch_names()).chain(own).collect();
-            Err(error.hint(nearest_name(who, known.iter().map(String::as_str))))
-        }
-        _ => {
-            let each: Vec<String> = found.iter().map(|&node| topology.full_name(node)).collect();
-            let error = SettingsError::new(name, format!("{who:?} may be {}", each.join(" or ")));
-            Err(error.hint("take the one's name that no other has"))
-        }
     }
 }
 
