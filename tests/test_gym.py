@@ -58,6 +58,7 @@ def test_a_step_is_set_run_and_look() -> None:
         seen = by_hand.observe(names)
         return [*(seen[names[0]].ravel() / 1500), *seen[names[1]].ravel()]
 
+    by_hand.run_until(588_000_000)
     looked()
     frames = []
     for time in (794_000_000, 1_000_000_000):
@@ -74,6 +75,17 @@ def test_a_step_is_set_run_and_look() -> None:
         assert reward == pytest.approx(0.4 * sent / 257500 - 0.6 * queue * 1500 / 500000)
         assert ends == [False, False] and info["time_ps"] == by_hand.now
     assert env.result().flows.equals(by_hand.finish().flows)
+
+
+def test_intervals_before_the_run_are_empty_or_cut() -> None:
+    # The intervals end at -30, 176, 382, 588, 794 and 1000 us.
+    env = made(begin="1ms", history=6, observation=["sent"])
+    by_hand = spillway.Simulation("pred-incast", seed=1, set=SET, signals=SIGNALS["sent"])
+    sent = [0]
+    for time in range(176, 1001, 206):
+        by_hand.run_until(f"{time}us")
+        sent.append(int(by_hand.observe(SIGNALS["sent"])[SIGNALS["sent"]]))
+    assert env.reset()[0].tolist() == sent and sent[-1] > 0
 
 
 def test_episodes_repeat_and_do_not_disturb_each_other() -> None:
@@ -198,6 +210,26 @@ def test_environments_run_in_processes() -> None:
         observation, reward, *_ = alone.step(action)
         assert observation.tolist() == stepped[place].tolist()
         assert math.isclose(reward, rewards[place])
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_several_environments_tell_of_different_numbers_of_flows(mode: str) -> None:
+    envs = gymnasium.make_vec(
+        "spillway.gym:Spillway-v0",
+        num_envs=2,
+        vectorization_mode=mode,
+        scenario="pred-incast",
+        **{**GIVEN, "seeds": range(1, 9), "interval": "2ms"},
+    )
+    counts = set()
+    try:
+        envs.reset(seed=[1, 2])
+        for _ in range(8):
+            *_, infos = envs.step(np.array([0, 2]))
+            counts.add(tuple(map(len, infos["signals"]["fct"])))
+    finally:
+        envs.close()
+    assert any(first != second for first, second in counts)
 
 
 def test_without_gymnasium_it_says_what_is_missing() -> None:

@@ -107,7 +107,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
 
         first = self._new(self._seeds[0])
         look = self._look(first)
-        self._scales = _scales(observation, look)
+        self._fixed = [name for name, array in look.items() if array.shape != (0,)]
+        self._scales = _scales(observation, look, self._fixed)
         for numbers in self._setter.extremes():
             first.copy().set(numbers)
         self.action_space = self._setter.space
@@ -139,7 +140,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         """Sets the numbers of an action and lets the run go on for an interval.
 
         It is terminated when the run is over, and truncated after `steps` steps. `info` has
-        `time_ps` and `signals`, the arrays by name.
+        `time_ps` and `signals`, the arrays by name; numbers of flows are a tuple, since vector
+        environments put together arrays of one shape only.
         """
         simulation = self._running()
         simulation.set(self._setter.numbers(action))
@@ -148,7 +150,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._frames.append(self._frame(look))
         self._step += 1
         is_truncated = goes_on and self._steps is not None and self._step >= self._steps
-        info = {"time_ps": simulation.now, "signals": look}
+        info = {"time_ps": simulation.now, "signals": self._told(look)}
         return self._observed(), self._reward(look), not goes_on, is_truncated, info
 
     def result(self) -> Result:
@@ -174,15 +176,15 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         """A run that stands where episodes begin, and the frames before it."""
         if seed not in self._warm:
             simulation = self._new(seed)
-            self._look(simulation)
             frames = []
-            for place in reversed(range(self._history)):
+            # The first look begins what is counted; it is of no interval.
+            for place in reversed(range(self._history + 1)):
                 time = self._begin - place * self._interval
                 if time > 0 and not simulation.run_until(time):
                     text = f"with seed {seed} the run is over before it begins"
                     raise ScenarioError(f"begin: {self._begin} ps: {text}")
                 frames.append(self._frame(self._look(simulation)))
-            self._warm[seed] = simulation, frames
+            self._warm[seed] = simulation, frames[1:]
             while len(self._warm) > MOST_WARM:
                 self._warm.popitem(last=False)
         self._warm.move_to_end(seed)
@@ -191,6 +193,12 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
     def _look(self, simulation: Simulation) -> Look:
         seen = simulation.observe(self._paths)
         return {name: seen[path] for name, path in self._signals.items()}
+
+    def _told(self, look: Look) -> dict[str, Any]:
+        return {
+            name: array if name in self._fixed else tuple(array.tolist())
+            for name, array in look.items()
+        }
 
     def _frame(self, look: Look) -> Observation:
         """What is observed of an interval."""
@@ -212,10 +220,9 @@ def _names(signals: Mapping[str, str]) -> dict[str, str]:
 
 
 def _scales(
-    observation: Sequence[str] | Mapping[str, float] | None, look: Look
+    observation: Sequence[str] | Mapping[str, float] | None, look: Look, fixed: Sequence[str]
 ) -> dict[str, float]:
-    """What the observed names are divided by. A look shows which names can be observed."""
-    fixed = [name for name, array in look.items() if array.shape != (0,)]
+    """What the observed names are divided by. Those of a fixed shape can be observed."""
     if observation is None:
         observation = fixed
     if isinstance(observation, str):
