@@ -17,6 +17,7 @@ import spillway  # noqa: E402
 from spillway.gym import NetworkEnv, Ranges, Table  # noqa: E402
 
 SET = ["switch.aqm=ecn", "duration=30ms", "stop=1s"]
+RED = ["switch.aqm=red", *SET[1:]]
 PORT = "switch.leaf0.port.0"
 TABLE = Table(["aqm.threshold"], [["2pkt"], ["20pkt"], ["200pkt"]])
 SIGNALS = {
@@ -152,6 +153,11 @@ def test_the_reward_may_be_a_function() -> None:
         ({"actions": Table(["aqm.threshold"], [["2pkt"], ["2"]])}, "is not valid"),
         ({"actions": Ranges("aqm.threshold=-1..3")}, "is not valid"),
         ({"at": "switch.leaf0.port.99"}, "99 is not a port"),
+        ({"at": 5}, "5 are no places"),
+        (
+            {"actions": Ranges("aqm.min=1pkt..50pkt", "aqm.max=20pkt..90pkt"), "set": RED},
+            "less than",
+        ),
         ({"signals": {}}, "are no signals by name"),
         ({"signals": {"a b": "sent_bytes"}}, "is no name of a signal"),
         ({"signals": {"queue": f"{PORT}.queue_bites"}, "reward": "queue"}, "queue_bites"),
@@ -165,6 +171,8 @@ def test_the_reward_may_be_a_function() -> None:
         ({"history": 0}, "history: 0 is no whole number above 0"),
         ({"steps": True}, "steps: True is no whole number above 0"),
         ({"seeds": []}, "there are no seeds"),
+        ({"seeds": [1, -1]}, "seed: -1 is not valid"),
+        ({"begin": 2**63}, "is no time that can be used here"),
         ({"render_mode": "human"}, "there is no render mode"),
     ],
 )
@@ -174,12 +182,33 @@ def test_what_is_wrong_is_said_when_it_is_made(given: dict[str, Any], problem: s
     assert problem in str(caught.value)
 
 
+@pytest.mark.parametrize("action", [-1, 3, 1.0, True, "1", None, [0, 1], [[0], [1, 2]], [], {}])
+def test_what_is_no_row_is_refused(action: Any) -> None:
+    env = made()
+    env.reset()
+    with pytest.raises(spillway.Error, match="is no action\nhint: a row from 0 to 2"):
+        env.step(action)
+    env.step(np.int64(2))
+    assert env.result().status == "complete"
+
+
+@pytest.mark.parametrize("action", [math.nan, math.inf, "x", None, [0.1, 0.2], [], [[0], [1, 2]]])
+def test_what_is_no_number_of_a_range_is_refused(action: Any) -> None:
+    env = made(actions=Ranges("aqm.threshold=1pkt..100pkt"))
+    env.reset()
+    with pytest.raises(spillway.Error, match="is no action\nhint: a number from -1 to 1"):
+        env.step(action)
+    env.step([1.5])
+
+
 def test_what_is_wrong_later() -> None:
     env = made(begin="2s")
     with pytest.raises(spillway.Error, match="with seed 1 the run is over before it begins"):
         env.reset()
     with pytest.raises(spillway.Error, match="no episode is under way"):
         env.step(0)
+    with pytest.raises(spillway.Error, match=r"seed: 7\.5 is not valid"):
+        env.reset(options={"seed": 7.5})
     never = made(reward="1 / (0 * sum(sent))")
     never.reset()
     with pytest.raises(spillway.Error, match="is inf, which is no reward"):

@@ -68,6 +68,8 @@ def test_expressions_have_these_values(text: str, value: float) -> None:
         ("-" * 100 + "1", "it is nested too deeply"),
         ("(" * 5000 + "1" + ")" * 5000, "it is no arithmetic expression"),
         ("1" + " + 1" * 100, "it is nested too deeply"),
+        ("1" + "0" * 400, "a number in it is too large"),
+        ("1e400", "a number in it is too large"),
     ],
 )
 def test_nothing_else_can_be_written(text: str, problem: str) -> None:
@@ -84,9 +86,17 @@ def test_nothing_else_can_be_written(text: str, problem: str) -> None:
         ("one / sum(none)", "is inf, which is no reward"),
         ("log(-1)", "is nan, which is no reward"),
         ("9 ** 9 ** 9", "is inf, which is no reward"),
+        ("sum(sent + none)", "shapes (2,) (0,)"),
+        ("sum(max(sent, none))", "shapes (2,) (0,)"),
     ],
 )
 def test_what_is_no_number_is_no_reward(text: str, problem: str) -> None:
     with pytest.raises(spillway.Error) as caught:
         compiled(text, SIGNALS)(SIGNALS)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, "abc", object()])
+def test_a_function_gives_a_number(value: object) -> None:
+    with pytest.raises(spillway.Error, match="which is no number"):
+        compiled(lambda _: value, SIGNALS)(SIGNALS)  # type: ignore[arg-type, return-value]

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from spillway.arguments import items
 from spillway.errors import ScenarioError
@@ -76,7 +77,8 @@ class Setter:
     def __init__(self, actions: Actions, at: str | Iterable[str]) -> None:
         if not isinstance(actions, Table | Ranges):
             raise ScenarioError(f"{actions!r} are no actions", "a Table or Ranges of spillway.gym")
-        given = [at] if isinstance(at, str) else list(at)
+        hint = 'for one: at="switch.leaf0.port.0"'
+        given = [at] if isinstance(at, str) else list(items(at, "places", hint))
         self.places = given or [""]
         self.actions = actions
         prefixes = [f"{place}." if place else "" for place in self.places]
@@ -99,17 +101,21 @@ class Setter:
         {'leaf0.min': '2pkt'}
         >>> Setter(Ranges("a=0..8", "b=1.0..100.0:log"), ()).numbers([0.5, 0.0])
         {'a': '6', 'b': '10.0'}
+
+        Raises:
+            ScenarioError: it is no action of the space. Ranges take numbers beyond their ends, too,
+                as the ends.
         """
         if isinstance(self.actions, Table):
             table = self.actions
-            chosen = [table.rows[int(row)] for row in np.atleast_1d(action)]
+            chosen = [table.rows[row] for row in self._rows(action)]
             return {
                 path: value
                 for paths, row in zip(self.paths, chosen, strict=True)
                 for path, value in zip(paths, row, strict=True)
             }
-        shares = (np.clip(np.asarray(action, dtype=float).ravel(), -1.0, 1.0) + 1.0) / 2.0
         ranges = self.actions.ranges * len(self.places)
+        shares = self._shares(action, len(ranges))
         paths = (path for paths in self.paths for path in paths)
         return {
             path: each.text(_within(each, share))
@@ -117,12 +123,49 @@ class Setter:
         }
 
     def extremes(self) -> list[Numbers]:
-        """Actions that show whether all can be set: every row, or both ends of the ranges."""
+        """Actions that show whether all can be set.
+
+        They are every row; or both ends of the ranges, and each range at its other end beside
+        these, so that any two of them meet at all their ends.
+        """
+        places = len(self.places)
         if isinstance(self.actions, Table):
-            rows, places = len(self.actions.rows), len(self.places)
-            return [self.numbers([row] * places) for row in range(rows)]
-        size = len(self.places) * len(self.actions.ranges)
-        return [self.numbers([end] * size) for end in (-1.0, 1.0)]
+            return [self.numbers([row] * places) for row in range(len(self.actions.rows))]
+        found = []
+        for end in (-1.0, 1.0):
+            all_there = [end] * len(self.actions.ranges)
+            found.append(self.numbers(all_there * places))
+            for place in range(len(all_there)):
+                but_one = [*all_there[:place], -end, *all_there[place + 1 :]]
+                found.append(self.numbers(but_one * places))
+        return found
+
+    def _rows(self, action: Any) -> list[int]:
+        rows, places = len(self.actions.rows), len(self.places)  # type: ignore[union-attr]
+        chosen = _numbers(action)
+        is_whole = chosen is not None and chosen.dtype.kind in "iu" and chosen.size == places
+        if chosen is None or not is_whole or chosen.min() < 0 or chosen.max() >= rows:
+            hint = f"a row from 0 to {rows - 1}" + (f" for each of {places} places" * (places > 1))
+            raise ScenarioError(f"{action!r} is no action", hint)
+        return chosen.ravel().tolist()
+
+    def _shares(self, action: Any, count: int) -> NDArray[np.float64]:
+        given = _numbers(action)
+        is_number = given is not None and given.dtype.kind in "iuf" and given.size == count
+        if given is None or not is_number or not np.isfinite(given).all():
+            hint = f"{count} numbers from -1 to 1" if count > 1 else "a number from -1 to 1"
+            raise ScenarioError(f"{action!r} is no action", hint)
+        shares: NDArray[np.float64] = (
+            np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0
+        ) / 2.0
+        return shares
+
+
+def _numbers(action: Any) -> NDArray[Any] | None:
+    try:
+        return np.asarray(action)
+    except ValueError:
+        return None
 
 
 def _within(range: Range, share: float) -> float:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from spillway import _core
-from spillway.arguments import Assignments, items
+from spillway.arguments import LARGEST_SEED, Assignments, integer, items, whole
 from spillway.errors import ScenarioError
 from spillway.gym.actions import Actions, Setter
 from spillway.gym.reward import Reward, compiled
@@ -93,7 +93,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._interval, self._begin = _time(interval, 1), _time(begin, 0)
         self._history = _count("history", history)
         self._steps = None if steps is None else _count("steps", steps)
-        self._seeds = list(items(seeds, "seeds", "for one: seeds=range(1, 5)"))
+        given = items(seeds, "seeds", "for one: seeds=range(1, 5)")
+        self._seeds = [_seed(each) for each in given]
         if not self._seeds:
             raise ScenarioError("there are no seeds")
         self._signals = _names(signals)
@@ -129,12 +130,13 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         chosen = (options or {}).get("seed")
         if chosen is None:
             chosen = self._seeds[int(self.np_random.integers(len(self._seeds)))]
-        warm, frames = self._warmed(int(chosen))
+        seed = _seed(chosen)
+        warm, frames = self._warmed(seed)
         self._simulation = warm.copy()
         self._frames.clear()
         self._frames.extend(frames)
         self._step = 0
-        return self._observed(), {"seed": int(chosen), "time_ps": self._simulation.now}
+        return self._observed(), {"seed": seed, "time_ps": self._simulation.now}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Sets the numbers of an action and lets the run go on for an interval.
@@ -145,7 +147,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         """
         simulation = self._running()
         simulation.set(self._setter.numbers(action))
-        goes_on = simulation.run_until(simulation.now + self._interval)
+        goes_on = simulation.run_until(min(simulation.now + self._interval, 2**63 - 1))
         look = self._look(simulation)
         self._frames.append(self._frame(look))
         self._step += 1
@@ -241,15 +243,20 @@ def _scales(
     return {name: float(scale) for name, scale in given.items()}
 
 
+def _seed(seed: object) -> int:
+    return whole("seed", seed, 0, LARGEST_SEED)
+
+
 def _time(time: str | int, least: int) -> int:
-    picoseconds = _core.picoseconds(time) if isinstance(time, str) else time
-    if isinstance(picoseconds, bool) or not isinstance(picoseconds, int) or picoseconds < least:
+    picoseconds = _core.picoseconds(time) if isinstance(time, str) else integer(time)
+    if picoseconds is None or not least <= picoseconds < 2**63:
         hint = 'a text such as "206us", or a whole number of picoseconds'
         raise ScenarioError(f"{time!r} is no time that can be used here", hint)
     return picoseconds
 
 
 def _count(key: str, count: int) -> int:
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    number = integer(count)
+    if number is None or number < 1:
         raise ScenarioError(f"{key}: {count!r} is no whole number above 0")
-    return count
+    return number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ _Evaluate: TypeAlias = Callable[[Signals], Any]
 
 _HINT = 'for one: "0.4 * sum(sent) / 257500 - 0.6 * mean(queue) / 500000"'
 _DEEPEST = 64
+_LARGEST = sys.float_info.max
 _SIGNS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -68,8 +70,13 @@ def compiled(reward: Reward, names: Iterable[str]) -> Callable[[Signals], float]
     evaluate = _Reader(reward, tuple(names)).read()
 
     def value(signals: Signals) -> float:
-        with np.errstate(all="ignore"):
-            return _finite(evaluate(signals), repr(reward))
+        try:
+            with np.errstate(all="ignore"):
+                found = evaluate(signals)
+        except ValueError as error:
+            hint = "arrays of different shapes are reduced to numbers before they are put together"
+            raise SpillwayError(f"{reward!r}: {error}", hint) from error
+        return _finite(found, repr(reward))
 
     return value
 
@@ -78,7 +85,10 @@ def _finite(value: Any, of: str) -> float:
     if np.size(value) != 1:
         hint = "reduce it to one by sum, mean, max or min"
         raise SpillwayError(f"{of} has {np.size(value)} numbers, not one", hint)
-    number = float(np.asarray(value).reshape(()))
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise SpillwayError(f"{of} is {value!r}, which is no number")
+    number = float(array.reshape(()))
     if not math.isfinite(number):
         hint = "keep away from 0 what it divides by, as in max(sum(sent), 1)"
         raise SpillwayError(f"{of} is {number}, which is no reward", hint)
@@ -107,6 +117,8 @@ class _Reader:
             raise self._refused("it is nested too deeply")
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                if number > _LARGEST:
+                    raise self._refused("a number in it is too large")
                 return lambda _: number
             case ast.Name(id=name) if name in self.names:
                 return lambda signals: signals[name]
