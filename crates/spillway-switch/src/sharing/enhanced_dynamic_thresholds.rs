@@ -181,7 +181,12 @@ impl Policy for EnhancedDynamicThresholds {
 
     fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
         self.dynamic.adopt(fresh.dynamic, adoption);
+        let before = adoption.now.since(Time::from_ps(1));
         for (port, fresh) in self.ports.iter_mut().zip(fresh.ports) {
+            // Bursts that have reached their time limit without any packet since are over.
+            if !port.is_uncontrolled(before) {
+                port.state = State::Controlled;
+            }
             (port.burst_time, port.max_time) = (fresh.burst_time, fresh.max_time);
         }
         self.params = fresh.params;
@@ -392,6 +397,19 @@ mod tests {
         assert!(bench.admits(0, 900_000), "there was room for it");
         bench.edt.on_drop(bench.now, 0, 988_001, &bench.buffer);
         assert!(!bench.admits(0, 900_000));
+    }
+
+    #[test]
+    fn a_burst_that_is_over_does_not_go_on_with_more_time() {
+        // The burst began at 100.07 us and may last until 150.07 us.
+        for (at_ns, goes_on) in [(120_000, true), (150_070, true), (150_071, false)] {
+            let mut bench = Bench::new("max_time = \"50us\"");
+            bench.join(0, 8, 10);
+            bench.now = Time::from_ns(at_ns);
+            let adoption = Adoption { now: bench.now, port: None, buffer: &bench.buffer };
+            bench.edt.adopt(Bench::new("max_time = \"1ms\"").edt, &adoption);
+            assert_eq!(bench.admits(0, 900_000), goes_on, "{at_ns}");
+        }
     }
 
     #[test]
