@@ -77,6 +77,34 @@ def test_a_folder_tells_of_its_events(tmp_path: Path) -> None:
     assert 'key = "switch.leaf.port.3.aqm.min"' in (tmp_path / "run/scenario.toml").read_text()
 
 
+def test_a_folder_tells_of_what_was_set(tmp_path: Path) -> None:
+    # The scenario's own change at 300 us comes after what is set there by hand.
+    given = with_event("9pkt", "switch.leaf0.aqm.min")
+
+    def stepped(**more: Any) -> Simulation:
+        simulation = Simulation("leaf-spine-128", set=given, **more)
+        simulation.set("switch.sharing.alpha[0]", 0.125)
+        simulation.run_until("300us")
+        simulation.set({"switch.aqm.min": "20pkt", "switch.aqm.max": "40pkt"})
+        simulation.run_until(400_000_001)
+        simulation.set("switch.aqm.max_probability", 1)
+        simulation.set("switch.aqm.max_probability", 0.5)
+        return simulation
+
+    simulation = stepped()
+    copy = simulation.copy()
+    copy.set("switch.aqm.max_probability", 0.25)
+    expected, other = simulation.finish(), copy.finish()
+    assert not expected.flows.equals(other.flows)
+    streamed = stepped(out=tmp_path / "run").finish()
+    assert streamed.scenario == expected.scenario
+    for result, folder in [(expected, expected.save(tmp_path / "saved")), (other, None)]:
+        source = tmp_path / "scenario.toml" if folder is None else folder / "scenario.toml"
+        source.write_text(result.scenario)
+        assert spillway.run(source).flows.equals(result.flows)
+    assert spillway.run(tmp_path / "run" / "scenario.toml").flows.equals(expected.flows)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [

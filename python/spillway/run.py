@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -253,9 +254,10 @@ class Running:
         }
         _warn_of_oracles(summary)
         tables, recorded = self._sink.tables(), self.read.tables
-        return Result(
-            summary, self.read.resolved, tables=tables, recorded=recorded, inputs=self.inputs
-        )
+        told = self.simulation.with_what_was_set
+        inputs = replace(self.inputs, scenario=told(self.inputs.scenario))
+        scenario = told(self.read.resolved)
+        return Result(summary, scenario, tables=tables, recorded=recorded, inputs=inputs)
 
 
 def _warn_of_oracles(summary: dict[str, Any]) -> None:

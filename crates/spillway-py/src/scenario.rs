@@ -230,7 +230,8 @@ impl Raised {
     }
 }
 
-fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
+/// The table that a text is as TOML.
+pub fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
     spillway_settings::parse(text).map_err(|error| errors::not_toml(py, file, &error))
 }
 

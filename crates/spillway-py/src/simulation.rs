@@ -3,7 +3,7 @@
 use crate::column::{self, Column};
 use crate::errors;
 use crate::plugins::{Failure, copying};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, parse};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -133,6 +133,13 @@ impl Simulation {
         let numbers: Vec<_> = paths.zip(&values).collect();
         let changed = self.state().simulation.set(&numbers);
         changed.map_err(|error| errors::wrong_setting(py, error))
+    }
+
+    /// A scenario as TOML, that of this run, with what was set as events in it.
+    fn with_what_was_set(&self, py: Python<'_>, scenario: &str) -> PyResult<String> {
+        let mut table = parse(py, None, scenario)?;
+        let is_any = self.state().simulation.add_what_was_set(&mut table);
+        Ok(if is_any { table.to_string() } else { scenario.to_string() })
     }
 
     /// The run does not go on: what is not complete gets its rows.

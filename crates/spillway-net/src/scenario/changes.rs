@@ -120,6 +120,20 @@ impl Change {
         Ok(Change { at, key, value, event: section.path().to_string() })
     }
 
+    /// A number that was set by whoever steps the run.
+    pub(crate) fn by_hand(at: Time, key: &str, value: &Value) -> Change {
+        Change { at, key: key.into(), value: value.clone(), event: String::new() }
+    }
+
+    /// The event that makes the same change.
+    pub(crate) fn as_event(&self) -> Value {
+        let at = Value::String(self.at.to_string());
+        let (key, value) = (Value::String(self.key.clone()), self.value.clone());
+        let kind = Value::String("set".into());
+        let fields = [("kind", kind), ("key", key), ("value", value), ("at", at)];
+        Value::Table(fields.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+    }
+
     /// The number's path and value.
     pub fn number(&self) -> (&str, &Value) {
         (&self.key, &self.value)
@@ -130,17 +144,10 @@ impl Scenario {
     /// The policies that come of setting some numbers at once, given those that have changed before.
     ///
     /// # Errors
-    /// If a path leads to no number that can change, or the values are not valid there.
+    /// If a path leads to no number that can change, or the values are not valid there. What has
+    /// changed is of no use then.
     pub fn change(&self, numbers: &[(&str, &Value)], changed: &mut Changed) -> Result<Vec<Fresh>> {
-        let mut next = changed.clone();
-        let mut written = Written::new();
-        for &(path, value) in numbers {
-            next.write(self, path, value, &mut written)?;
-        }
-        for (&place, path) in &written {
-            next.read(self, place, path)?;
-        }
-        *changed = next;
+        let written = changed.set(self, numbers)?;
         Ok(written.into_keys().flat_map(|place| self.fresh(place, changed)).collect())
     }
 
@@ -151,7 +158,7 @@ impl Scenario {
     pub fn check_changes(&self, from: usize, mut changed: Changed) -> Result<()> {
         for of_moment in self.changes[from..].chunk_by(|one, next| one.at == next.at) {
             let numbers: Vec<_> = of_moment.iter().map(Change::number).collect();
-            self.change(&numbers, &mut changed).map_err(|error| {
+            changed.set(self, &numbers).map_err(|error| {
                 let SettingsError { path, problem, hint } = error;
                 let named = of_moment.iter().find(|change| change.key == path);
                 let event = named.unwrap_or(&of_moment[0]).event.clone();
@@ -204,6 +211,18 @@ impl Scenario {
 }
 
 impl Changed {
+    /// Sets some numbers at once, and returns the policies that they belong to.
+    fn set(&mut self, scenario: &Scenario, numbers: &[(&str, &Value)]) -> Result<Written> {
+        let mut written = Written::new();
+        for &(path, value) in numbers {
+            self.write(scenario, path, value, &mut written)?;
+        }
+        for (&place, path) in &written {
+            self.read(scenario, place, path)?;
+        }
+        Ok(written)
+    }
+
     /// Writes a number into what is given for the policies that it belongs to, and notes which these
     /// are.
     fn write(

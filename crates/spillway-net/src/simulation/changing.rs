@@ -4,7 +4,7 @@ use super::{Progress, Simulation};
 use crate::network::Network;
 use crate::scenario::{Change, Fresh};
 use spillway_engine::Time;
-use spillway_settings::{SettingsError, Value};
+use spillway_settings::{SettingsError, Table, Value};
 
 impl Simulation {
     /// Sets numbers from now on, which is where the run halted last: they hold for all that happens at
@@ -22,7 +22,24 @@ impl Simulation {
         }
         self.changed = changed;
         self.adopt(fresh);
+        let now = self.now();
+        let by_hand = numbers.iter().map(|(key, value)| Change::by_hand(now, key, value));
+        self.set_by_hand.extend(by_hand);
         Ok(())
+    }
+
+    /// Adds to a scenario, the one of this run, what was set by hand, as events. A run of it has the
+    /// same results. Returns whether anything was.
+    pub fn add_what_was_set(&self, scenario: &mut Table) -> bool {
+        if self.set_by_hand.is_empty() {
+            return false;
+        }
+        let events = scenario.entry("event").or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(events) = events {
+            // They come first: at the scenario's own changes of a moment, the run has halted before.
+            events.splice(0..0, self.set_by_hand.iter().map(Change::as_event));
+        }
+        true
     }
 
     fn adopt(&mut self, fresh: Vec<Fresh>) {

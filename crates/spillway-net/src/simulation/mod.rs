@@ -18,7 +18,7 @@ pub use crate::network::Totals;
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
-use crate::scenario::{Changed, Scenario};
+use crate::scenario::{Change, Changed, Scenario};
 use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
 use observing::Observing;
@@ -99,6 +99,8 @@ pub struct Simulation {
     /// How many of the scenario's changes are made, and what has changed.
     changes_made: usize,
     changed: Changed,
+    /// What whoever steps the run has set, in order.
+    set_by_hand: Vec<Change>,
 }
 
 impl Simulation {
@@ -126,6 +128,7 @@ impl Simulation {
             halted_at: Time::ZERO,
             changes_made: 0,
             changed: Changed::default(),
+            set_by_hand: Vec::new(),
             network,
             scenario,
         };
