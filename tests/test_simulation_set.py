@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,24 @@ def test_a_folder_tells_of_its_events(tmp_path: Path) -> None:
     again = spillway.run(tmp_path / "run" / "scenario.toml")
     assert again.flows.equals(result.flows)
     assert 'key = "switch.leaf.port.3.aqm.min"' in (tmp_path / "run/scenario.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    "tiers",
+    [["switch.leaf.aqm=ecn"], ["switch.leaf.sharing=abm"], ["switch.spine.buffer=200KB"], []],
+)
+def test_where_tiers_are_written_out_a_change_reaches_the_same(tiers: list[str]) -> None:
+    event = {"kind": "set", "key": "switch.sharing.alpha", "value": 0.01, "at": "300us"}
+    by_event = spillway.run("leaf-spine-128", set=[*SHORT, *tiers, {"event": [event]}])
+    assert not by_event.flows.equals(flows([*SHORT, *tiers]))
+    simulation = Simulation("leaf-spine-128", set=[*SHORT, *tiers])
+    simulation.run_until("300us")
+    simulation.set("switch.sharing.alpha", 0.01)
+    by_hand = simulation.finish()
+    for result in (by_event, by_hand):
+        again = spillway.run(tomllib.loads(result.scenario))
+        assert again.flows.equals(by_event.flows)
+        assert tomllib.loads(again.scenario) == tomllib.loads(result.scenario)
 
 
 def test_a_folder_tells_of_what_was_set(tmp_path: Path) -> None:

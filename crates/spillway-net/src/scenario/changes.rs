@@ -1,6 +1,7 @@
 //! Numbers that change while a run goes on: by `[[event]]` of the kind `set`, or by whoever steps it.
 
 mod target;
+mod written;
 
 use super::{Result, Scenario, numbered};
 use spillway_engine::Time;
@@ -123,15 +124,6 @@ impl Change {
     /// A number that was set by whoever steps the run.
     pub(crate) fn by_hand(at: Time, key: &str, value: &Value) -> Change {
         Change { at, key: key.into(), value: value.clone(), event: String::new() }
-    }
-
-    /// The event that makes the same change.
-    pub(crate) fn as_event(&self) -> Value {
-        let at = Value::String(self.at.to_string());
-        let (key, value) = (Value::String(self.key.clone()), self.value.clone());
-        let kind = Value::String("set".into());
-        let fields = [("kind", kind), ("key", key), ("value", value), ("at", at)];
-        Value::Table(fields.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
     }
 
     /// The number's path and value.

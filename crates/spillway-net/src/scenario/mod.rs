@@ -362,7 +362,7 @@ impl Scenario {
             }
         }
         changes.sort_by_key(|change| change.at);
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name,
             seed,
             warmup,
@@ -394,6 +394,7 @@ impl Scenario {
             warnings,
         };
         scenario.check_changes(0, Changed::default())?;
+        scenario.name_tiers_of_changes();
         Ok(scenario)
     }
 

@@ -37,7 +37,7 @@ impl Simulation {
         let events = scenario.entry("event").or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(events) = events {
             // They come first: at the scenario's own changes of a moment, the run has halted before.
-            events.splice(0..0, self.set_by_hand.iter().map(Change::as_event));
+            events.splice(0..0, self.scenario.events_of(&self.set_by_hand));
         }
         true
     }
