@@ -151,6 +151,23 @@ def test_what_cannot_change_is_refused(path: str, value: Any, problem: str) -> N
             spillway.run("leaf-spine-128", set=with_event(value, path))
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "problem"),
+    [
+        (3, 0.5, "3 is no path"),
+        (None, 0.5, "None is no path"),
+        ("switch.\ud800", 0.5, "half a character"),
+        (PATH, "\ud800", "half a character"),
+        (PATH, "1pkt\nmore = 2", "has a line break in it"),
+        ({PATH: "1pkt"}, "2pkt", "'2pkt' belongs to no path"),
+    ],
+)
+def test_what_is_no_path_or_value_is_refused(path: Any, value: Any, problem: str) -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    with pytest.raises(spillway.ScenarioError, match=problem):
+        simulation.set(path, value)
+
+
 def test_nothing_changes_where_a_run_does_not_stand_still() -> None:
     simulation = Simulation("leaf-spine-128", set=SHORT)
     with pytest.raises(KeyboardInterrupt):

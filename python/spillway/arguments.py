@@ -42,10 +42,7 @@ def assignments_of(given: Assignments) -> list[str]:
                 raise ScenarioError(f"{each!r} is not of the form key=value", hint)
             texts += assignments_of(each) if isinstance(each, Mapping) else [each]
     for text in texts:
-        check_text(text)
-        if re.search(r"[\r\n]", text.strip()):
-            hint = "one key=value at a time; within quotes a line break is written \\n"
-            raise ScenarioError(f"{text!r} has a line break in it", hint)
+        check_line(text, "one key=value at a time")
     return texts
 
 
@@ -260,6 +257,14 @@ def items(given: object, what: str, hint: str) -> Iterator[Any]:
         return iter(given)  # type: ignore[call-overload, no-any-return]
     except TypeError:
         raise ScenarioError(f"{given!r} are no {what}", hint) from None
+
+
+def check_line(text: str, what: str) -> None:
+    """Refuses a text that is none, or has a line break in it."""
+    check_text(text)
+    if re.search(r"[\r\n]", text.strip()):
+        hint = f"{what}; within quotes a line break is written \\n"
+        raise ScenarioError(f"{text!r} has a line break in it", hint)
 
 
 def check_text(text: str) -> None:

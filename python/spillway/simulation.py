@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import _core
-from spillway.arguments import Assignments, callback, written
+from spillway.arguments import Assignments, callback, check_line, written
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import OutputFolder
 from spillway.observing import Array, Signals, look, names_of
@@ -104,8 +104,10 @@ class Simulation:
         if self._status not in ("begun", "halted"):
             text = f"nothing can change where a run is {self._status}"
             raise SpillwayError(text, "only where it begins, and where `run_until` has halted it")
+        if isinstance(path, Mapping) and value is not None:
+            raise ScenarioError(f"{value!r} belongs to no path", "a mapping has its values")
         numbers = path if isinstance(path, Mapping) else {path: value}
-        self._running.simulation.set([(key, written(key, each)) for key, each in numbers.items()])
+        self._running.simulation.set([_number(*each) for each in numbers.items()])
 
     def finish(self, *, progress: Report | None = None) -> Result:
         """Goes on to the end. Its result is as that of `spillway.run`."""
@@ -203,6 +205,20 @@ class Simulation:
 def _abandoned(opened: ExitStack) -> None:
     """Leaves nothing of a folder that a run has not written to its end."""
     opened.__exit__(GeneratorExit, GeneratorExit(), None)
+
+
+def _number(path: object, value: object) -> tuple[str, str]:
+    """The path and value of a number that is set.
+
+    >>> _number("switch.sharing.alpha", [0.5, 8])
+    ('switch.sharing.alpha', '[0.5, 8]')
+    """
+    if not isinstance(path, str):
+        raise ScenarioError(f"{path!r} is no path", 'for one: "switch.leaf0.port.3.aqm.min"')
+    text = written(path, value)
+    for each in (path, text):
+        check_line(each, "one path and value at a time")
+    return path, text
 
 
 def _picoseconds(time: str | int) -> int:
