@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -259,6 +261,16 @@ def test_several_environments_tell_of_different_numbers_of_flows(mode: str) -> N
     finally:
         envs.close()
     assert any(first != second for first, second in counts)
+
+
+def test_the_example_learns_and_compares() -> None:
+    example = Path(__file__).parents[1] / "examples" / "learn_a_threshold.py"
+    command = [sys.executable, "-W", "error", str(example), "2"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    fixed = dict(re.findall(r"always +(\d+pkt) +(0\.\d{4}) ± 0\.\d{4}\n", printed))
+    assert len(fixed) == 7
+    assert min(fixed, key=lambda threshold: float(fixed[threshold])) == "200pkt"
+    assert re.search(r"learned less always \d+pkt, seed by seed: -?0\.\d{4} ± 0\.\d{4}\n", printed)
 
 
 def test_without_gymnasium_it_says_what_is_missing() -> None:
