@@ -135,11 +135,14 @@ impl Simulation {
         changed.map_err(|error| errors::wrong_setting(py, error))
     }
 
-    /// A scenario as TOML, that of this run, with what was set as events in it.
-    fn with_what_was_set(&self, py: Python<'_>, scenario: &str) -> PyResult<String> {
-        let mut table = parse(py, None, scenario)?;
-        let is_any = self.state().simulation.add_what_was_set(&mut table);
-        Ok(if is_any { table.to_string() } else { scenario.to_string() })
+    /// A scenario as TOML, that of this run as it is written out, with what was set as events in it.
+    fn with_what_was_set(&self, py: Python<'_>, scenario: String) -> PyResult<String> {
+        if !self.state().simulation.was_set() {
+            return Ok(scenario);
+        }
+        let mut table = parse(py, None, &scenario)?;
+        self.state().simulation.add_what_was_set(&mut table);
+        Ok(table.to_string())
     }
 
     /// The run does not go on: what is not complete gets its rows.

@@ -28,18 +28,19 @@ impl Simulation {
         Ok(())
     }
 
-    /// Adds to a scenario, the one of this run, what was set by hand, as events. A run of it has the
-    /// same results. Returns whether anything was.
-    pub fn add_what_was_set(&self, scenario: &mut Table) -> bool {
-        if self.set_by_hand.is_empty() {
-            return false;
-        }
+    /// Whether any number was set by hand.
+    pub fn was_set(&self) -> bool {
+        !self.set_by_hand.is_empty()
+    }
+
+    /// Adds to a scenario, the one of this run as it is written out, what was set by hand, as events. A
+    /// run of it has the same results.
+    pub fn add_what_was_set(&self, scenario: &mut Table) {
         let events = scenario.entry("event").or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(events) = events {
             // They come first: at the scenario's own changes of a moment, the run has halted before.
             events.splice(0..0, self.scenario.events_of(&self.set_by_hand));
         }
-        true
     }
 
     fn adopt(&mut self, fresh: Vec<Fresh>) {
