@@ -115,6 +115,8 @@ def test_a_folder_tells_of_what_was_set(tmp_path: Path) -> None:
     copy.set("switch.aqm.max_probability", 0.25)
     expected, other = simulation.finish(), copy.finish()
     assert not expected.flows.equals(other.flows)
+    # Of a number that is set twice at a moment, the last value is kept.
+    assert expected.scenario.count('key = "switch.aqm.max_probability"') == 1
     streamed = stepped(out=tmp_path / "run").finish()
     assert streamed.scenario == expected.scenario
     for result, folder in [(expected, expected.save(tmp_path / "saved")), (other, None)]:

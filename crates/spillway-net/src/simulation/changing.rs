@@ -5,6 +5,7 @@ use crate::network::Network;
 use crate::scenario::{Change, Fresh};
 use spillway_engine::Time;
 use spillway_settings::{SettingsError, Table, Value};
+use std::sync::Arc;
 
 impl Simulation {
     /// Sets numbers from now on, which is where the run halted last: they hold for all that happens at
@@ -22,10 +23,22 @@ impl Simulation {
         }
         self.changed = changed;
         self.adopt(fresh);
-        let now = self.now();
-        let by_hand = numbers.iter().map(|(key, value)| Change::by_hand(now, key, value));
-        self.set_by_hand.extend(by_hand);
+        self.note_by_hand(numbers);
         Ok(())
+    }
+
+    /// Notes what was set by hand; of a number that is set twice at a moment, the last value.
+    fn note_by_hand(&mut self, numbers: &[(&str, &Value)]) {
+        let now = self.now();
+        let by_hand = Arc::make_mut(&mut self.set_by_hand);
+        let earlier = by_hand.partition_point(|change| change.at < now);
+        for &(key, value) in numbers {
+            let of_key = by_hand[earlier..].iter().position(|change| change.key == key);
+            if let Some(place) = of_key {
+                by_hand.remove(earlier + place);
+            }
+            by_hand.push(Change::by_hand(now, key, value));
+        }
     }
 
     /// Whether any number was set by hand.

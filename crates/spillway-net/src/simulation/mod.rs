@@ -27,6 +27,7 @@ use spillway_engine::Time;
 use spillway_switch::packet::flags;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
+use std::sync::Arc;
 use waits::Waits;
 
 /// The state of a run.
@@ -99,8 +100,8 @@ pub struct Simulation {
     /// How many of the scenario's changes are made, and what has changed.
     changes_made: usize,
     changed: Changed,
-    /// What whoever steps the run has set, in order.
-    set_by_hand: Vec<Change>,
+    /// What whoever steps the run has set, in order. Copies share it until one sets something.
+    set_by_hand: Arc<Vec<Change>>,
 }
 
 impl Simulation {
@@ -128,7 +129,7 @@ impl Simulation {
             halted_at: Time::ZERO,
             changes_made: 0,
             changed: Changed::default(),
-            set_by_hand: Vec::new(),
+            set_by_hand: Arc::default(),
             network,
             scenario,
         };
