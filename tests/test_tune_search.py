@@ -466,6 +466,27 @@ def test_what_a_dead_worker_has_left_is_tried_again_with_its_values(runs, tmp_pa
     assert alphas.count(alpha(lost)) == 1
 
 
+def test_the_last_trial_of_a_dead_worker_is_waited_for(runs, tmp_path, monkeypatch):
+    made = runs(lambda scenario, seed, _: drops(alpha(scenario)))
+    journal = str(tmp_path / "shared.journal")
+    tune(trials=2, storage=journal)
+    real = made.finish
+
+    def dies(self):
+        raise KilledError
+
+    monkeypatch.setattr(made, "finish", dies)
+    with pytest.raises(KilledError):
+        tune(trials=3, storage=journal)
+    monkeypatch.setattr(made, "finish", real)
+    monkeypatch.setattr(workers, "STALE_S", 0.05)
+    monkeypatch.setattr(search, "_TURN_S", 0.01)
+    # All trials that are wanted have begun: it finds out that one is dead when it waits for it.
+    ended = tune(trials=3, storage=journal).summary
+    assert ended["ended"] == 3
+    assert [trial["state"] for trial in ended["trials"]] == ["complete"] * 3
+
+
 def test_a_worker_shows_that_it_is_alive(runs, tmp_path, monkeypatch):
     """Its count goes on while its runs do, and so others leave its trial alone."""
     import threading

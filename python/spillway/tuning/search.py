@@ -166,9 +166,8 @@ class Search:
         running = [trial for trial in trials if trial.state == optuna.trial.TrialState.RUNNING]
         left = [trial for trial in running if trial.number not in self._mine]
         if self._is_shared:
-            self._others.try_again(self._study, left)
-            # What has just ended does not count any more.
-            trials = self._study.get_trials(deepcopy=False)
+            if self._others.try_again(self._study, left):
+                trials = self._study.get_trials(deepcopy=False)
         elif left:
             self._mine.add(left[0].number)
             return self._taken_over(left[0], trials)

@@ -79,10 +79,12 @@ class OtherWorkers:
                 found.append(trial)
         return found
 
-    def try_again(self, study: Study, running: Sequence[FrozenTrial]) -> None:
-        """Gives what dead workers have left to whoever asks next."""
-        for trial in self.stale(running):
+    def try_again(self, study: Study, running: Sequence[FrozenTrial]) -> bool:
+        """Gives what dead workers have left to whoever asks next. Returns whether there was any."""
+        stale = self.stale(running)
+        for trial in stale:
             self.again(study, trial.number, trial.params, trial.user_attrs.get("begun", 0))
+        return bool(stale)
 
     def again(self, study: Study, number: int, values: Mapping[str, Any], begun: int = 0) -> None:
         """Ends a trial, and puts one with the same values in its place."""
