@@ -78,17 +78,18 @@ def test_a_folder_tells_of_its_events(tmp_path: Path) -> None:
     assert 'key = "switch.leaf.port.3.aqm.min"' in (tmp_path / "run/scenario.toml").read_text()
 
 
+@pytest.mark.parametrize("key", ["switch.sharing.alpha", "switch.port.0.sharing.alpha"])
 @pytest.mark.parametrize(
     "tiers",
-    [["switch.leaf.aqm=ecn"], ["switch.leaf.sharing=abm"], ["switch.spine.buffer=200KB"], []],
+    [["switch.leaf.aqm=ecn"], ["switch.leaf.sharing=cs"], ["switch.spine.buffer=200KB"], []],
 )
-def test_where_tiers_are_written_out_a_change_reaches_the_same(tiers: list[str]) -> None:
-    event = {"kind": "set", "key": "switch.sharing.alpha", "value": 0.01, "at": "300us"}
+def test_where_tiers_are_written_out_a_change_reaches_the_same(tiers: list[str], key: str) -> None:
+    event = {"kind": "set", "key": key, "value": 0.01, "at": "300us"}
     by_event = spillway.run("leaf-spine-128", set=[*SHORT, *tiers, {"event": [event]}])
     assert not by_event.flows.equals(flows([*SHORT, *tiers]))
     simulation = Simulation("leaf-spine-128", set=[*SHORT, *tiers])
     simulation.run_until("300us")
-    simulation.set("switch.sharing.alpha", 0.01)
+    simulation.set(key, 0.01)
     by_hand = simulation.finish()
     for result in (by_event, by_hand):
         again = spillway.run(tomllib.loads(result.scenario))

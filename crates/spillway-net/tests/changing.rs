@@ -72,6 +72,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("sharing = \"dt\"", "switch.sharing.alpha_first_rtt", "8.0"),
     ("sharing = \"dt\"", "switch.leaf0.sharing.alpha", "8.0"),
     ("sharing = \"dt\"", "switch.leaf0.port.1.sharing.alpha", "0.1"),
+    ("sharing = \"dt\"", "switch.port.1.sharing.alpha", "0.1"),
     ("sharing = \"sp\"", "switch.sharing.share", "0.5"),
     ("sharing = \"abm\"", "switch.leaf.sharing.alpha_first_rtt", "0.1"),
     ("sharing = \"cbm\"", "switch.sharing.alpha_first_rtt", "0.2"),

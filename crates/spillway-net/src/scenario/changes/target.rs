@@ -35,6 +35,9 @@ impl Scenario {
                     "{key:?} of switches cannot change while a run goes on; `sharing` and `aqm` can"
                 ));
             }
+            ["switch", "port", _, room, rest @ ..] => {
+                (self.switches_with_common(room), *room, rest)
+            }
             ["switch", place, "port", _, room, rest @ ..] | ["switch", place, room, rest @ ..] => {
                 (self.switches_called(path, place)?.0, *room, rest)
             }
@@ -59,7 +62,9 @@ impl Scenario {
             return refused(format!("it needs a key of {room_of}, as in {room_of}.KEY"));
         };
         let port = match steps.as_slice() {
-            ["switch", _, "port", port, ..] => Some(self.port_called(path, port, &switches)?),
+            ["switch", "port", port, ..] | ["switch", _, "port", port, ..] => {
+                Some(self.port_called(path, port, &switches)?)
+            }
             _ => None,
         };
         if switches.is_empty() {

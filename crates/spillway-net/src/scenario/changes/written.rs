@@ -48,9 +48,9 @@ impl Scenario {
 
     /// A path as it is, or for each tier that it means.
     fn keys_written_out(&self, key: &str) -> Vec<String> {
-        let mut steps = key.splitn(3, '.');
-        let room = match (steps.next(), steps.next()) {
-            (Some("switch"), Some(room @ ("sharing" | "aqm"))) => room,
+        let steps: Vec<&str> = key.split('.').collect();
+        let room = match steps.as_slice() {
+            ["switch", "port", _, room, ..] | ["switch", room @ ("sharing" | "aqm"), ..] => room,
             _ => return vec![key.to_string()],
         };
         let switch = self.resolved.get("switch").and_then(Value::as_table);
