@@ -164,11 +164,8 @@ impl Simulation {
 
     #[inline(never)]
     fn handle_events(&mut self, events: u64) -> Progress {
-        if self.is_deadlocked {
-            return Progress::Deadlock;
-        }
-        if self.is_still {
-            return self.progress_at_stop();
+        if let Some(progress) = self.ended_early() {
+            return progress;
         }
         for _ in 0..events {
             if self.is_over() {
@@ -205,6 +202,15 @@ impl Simulation {
             }
         }
         Progress::Running
+    }
+
+    /// How the run has ended, if that was before nothing was left to happen.
+    fn ended_early(&self) -> Option<Progress> {
+        match (self.is_deadlocked, self.is_still) {
+            (true, _) => Some(Progress::Deadlock),
+            (false, true) => Some(self.progress_at_stop()),
+            (false, false) => None,
+        }
     }
 
     /// Bytes of memory that packets, flows and records take: what grows during a run.

@@ -34,7 +34,7 @@ impl Simulation {
     pub(super) fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
         for _ in 0..events {
             let next = self.network.events.next_time();
-            let goes_on = !self.is_over() && !self.is_still && !self.is_deadlocked;
+            let goes_on = !self.is_over() && self.ended_early().is_none();
             if goes_on && next.is_some_and(|next| next >= time) {
                 return self.halt(time);
             }
