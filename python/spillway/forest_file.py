@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import struct
-import zlib
 from typing import TYPE_CHECKING, Any
+
+from spillway import model_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,22 +14,11 @@ if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 _FORMAT, _VERSION = "spillway-forest", "2"
-_SUM = b'"crc32":"00000000"'
 
 
 def content(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """The bytes of a file, sorted: the library alone would write metadata in random order."""
-    from safetensors.numpy import save
-
-    plain: bytes = save(dict(arrays))
-    (length,) = struct.unpack("<Q", plain[:8])
-    header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]
-    # The checksum comes first, so that nothing else can be mistaken for it.
-    told = {"crc32": "00000000", "format": _FORMAT, "version": _VERSION, **metadata}
-    text = json.dumps({"__metadata__": told, **header}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    content = struct.pack("<Q", len(text)) + text + data
-    return content.replace(_SUM, b'"crc32":"%08x"' % zlib.crc32(content), 1)
+    """The bytes of a file, sorted."""
+    return model_file.content(_FORMAT, _VERSION, arrays, metadata)
 
 
 def arrays(
