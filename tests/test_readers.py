@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import _core, bounds, checksums, flow_list, history, parquet, report
+from spillway import _core, acc, bounds, checksums, flow_list, history, parquet, report
 from spillway.bounds import files, synthetic
 from spillway.bounds.training import grow
 from spillway.oracle import Model, trace
@@ -136,6 +136,23 @@ def read_models(data, folder):
     assert repr(model) and model.training is not None and model.seen is not None
 
 
+def read_agents(data, folder):
+    """Agents of ACC, whose checksums are right again, half of the time."""
+    layers = [(np.ones((3, 6), np.float32), np.ones(3, np.float32))]
+    settings = [(1, 2, 0.5), (3, 4, 0.25), (5, 6, 1.0)]
+    shape = {"actions": settings, "ranges": [1.0] * 6, "interval_ps": 7, "history": 1}
+    content = acc.Model.of(layers, provenance={"variant": "pred"}, **shape).content
+    content = edited(content, data.draw(EDITS))
+    if data.draw(st.booleans()):
+        content = with_right_checksum(content)
+    (folder / "agent").write_bytes(content)
+    model = acc.Model.load(folder / "agent")
+    state = np.ones(6 * model.history, np.float32)
+    least, most, probability = model.setting(model.choose(state))
+    assert 1 <= least <= most and 0 <= probability <= 1
+    assert repr(model) and model.provenance is not None
+
+
 def read_bounds(data, folder):
     """Models that bound sizes, whose checksums are right again, half of the time."""
     inputs = np.arange(40.0).reshape(20, 2)
@@ -213,6 +230,7 @@ READERS = {
     "histories": read_tables("history", bursts, lambda f: history.learned(f, SWITCHES)),
     "traces": read_tables("trace", fates, read_trace),
     "models": read_models,
+    "agents": read_agents,
     "bounds": read_bounds,
     "jobs": read_jobs,
     "lists with jobs": read_tables("jobs", jobs, read_list),
