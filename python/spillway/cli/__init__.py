@@ -1,6 +1,7 @@
 """The command line: a module for every group of commands."""
 
 from spillway.cli import (
+    acc,
     bounds,
     exchange,
     fluid,
@@ -15,6 +16,7 @@ from spillway.cli import (
 from spillway.cli.app import app, invoke
 
 __all__ = [
+    "acc",
     "app",
     "bounds",
     "exchange",

@@ -24,7 +24,7 @@ from spillway.errors import (
 
 _FIRST = (
     *("run", "compare", "tune", "show", "list", "flows", "report", "reproduce", "oracle", "bounds"),
-    *("slotted", "fluid", "thresholds", "import", "export"),
+    *("acc", "slotted", "fluid", "thresholds", "import", "export"),
 )
 """The order in the help, which is that in which a user needs them."""
 

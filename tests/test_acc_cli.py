@@ -1,0 +1,73 @@
+"""`spillway acc show` and `spillway acc best-action`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+
+from spillway.acc import PRED, Model
+
+PORT = "switch.leaf0.port.0"
+
+
+def always(chosen: int) -> Model:
+    """An agent that always takes the same action."""
+    bias = np.zeros(len(PRED.actions), np.float32)
+    bias[chosen] = 1
+    return Model.of(
+        [(np.zeros((len(bias), 6), np.float32), bias)],
+        actions=PRED.actions,
+        ranges=PRED.ranges,
+        interval_ps=206_000_000,
+        history=1,
+        provenance={"variant": "pred"},
+    )
+
+
+def test_show_and_best_action_from_the_command_line(command: Any, tmp_path: Any) -> None:
+    file = tmp_path / "agent.safetensors"
+    always(251).save(file)
+    shown = command("acc", "show", file)
+    assert shown.status == 0
+    for text in ("6 x 252", "206 us", "min 24,000 B, max 150,000 B, max_probability 1"):
+        assert text in shown.out, text
+    told = command("acc", "show", file, "--json").json
+    assert told["layers"] == [[252, 6]] and told["would_set"]["at first"] == [24_000, 150_000, 1.0]
+    asked = ("acc", "best-action", "acc-incast", "--port", PORT, "--set", "duration=1ms")
+    found = command(*asked, "--confirmed", "1", "--model", file)
+    assert found.status == 0, found.err
+    assert "252 of 252 actions" in found.err and "agent.safetensors" in found.out
+    assert 'in a scenario: switch.aqm={ kind = "red", min = "' in found.out
+    wrong = command(*asked, "--variant", "acc", "--model", file)
+    assert wrong.status == 2
+    (tmp_path / "text").write_text("no model")
+    wrong = command("acc", "show", tmp_path / "text")
+    assert wrong.status == 2 and "it is not a model file, or it is damaged" in wrong.err
+
+
+def without(module: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """What a command says where a module is not installed."""
+    program = (
+        f"import sys; sys.modules[{module!r}] = None; from spillway import cli; "
+        f"sys.exit(cli.invoke({[*map(str, arguments)]!r}))"
+    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+def test_what_is_not_installed_is_named(tmp_path: Any) -> None:
+    file = tmp_path / "agent.safetensors"
+    always(0).save(file)
+    assert without("gymnasium", "acc", "show", file).returncode == 0
+    asked = ("acc-incast", "--port", PORT)
+    done = without("gymnasium", "acc", "best-action", *asked)
+    assert done.returncode == 2
+    assert "needs gymnasium: pip install 'spillway[rl]'" in done.stderr
+    done = without("torch", "acc", "train", *asked)
+    assert done.returncode == 2
+    assert "error: training needs " in done.stderr and "'spillway[train]'" in done.stderr
