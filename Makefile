@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow fuzz lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow test-rl rl fuzz lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -27,12 +27,15 @@ $(CORE): $(VENV)/.tools pyproject.toml $(RUST)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@
 
-## lock: requirements.lock anew, the newest versions within pyproject.toml's ranges
+## lock: both locks anew, the newest versions within pyproject.toml's ranges
 lock: $(VENV)/.tools
 	$(BIN)/pip install --quiet --disable-pip-version-check "uv>=0.13,<0.14"
 	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
 		--no-annotate --custom-compile-command "make lock" \
 		--extra dev pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
+		--no-annotate --custom-compile-command "make lock" --constraint requirements.lock \
+		--extra train pyproject.toml --output-file requirements-train.lock
 
 ## demo: how three ways of sharing a buffer treat the traffic of Credence, in a minute or two
 demo: build
@@ -55,6 +58,32 @@ test-slow: $(VENV)/.tools
 	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation \
 		--test pauses --test stepping -- --ignored
 	$(MAKE) fuzz FUZZ_SECONDS=10
+
+# torch alone is several GB, so that nothing else needs it.
+$(VENV)/.train: $(VENV)/.tools requirements-train.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-train.lock
+	@touch $@
+
+## test-rl: what is skipped without the extra train
+test-rl: build $(VENV)/.train
+	$(BIN)/pytest -q tests/test_acc_training.py
+
+## rl: agents of ACC, trained and not, and the best setting that never changes: docs/learning.md
+RL_SEEDS ?= 1 2 3 4 5
+ACC := $(BIN)/spillway acc
+AGENT := acc-incast --port switch.leaf0.port.0
+rl: build $(VENV)/.train
+	mkdir -p rl
+	$(ACC) best-action $(AGENT) --confirm-seeds 101..108 --confirmed 12 --json >rl/best-action.json
+	for seed in $(RL_SEEDS); do \
+		train="$(ACC) train $(AGENT) --training-seed $$seed --force"; \
+		$$train --out rl/pred-same-$$seed.safetensors && \
+		$$train --seeds 101..132 --out rl/pred-other-$$seed.safetensors && \
+		$$train --gamma 0 --out rl/pred-myopic-$$seed.safetensors && \
+		$$train --steps 0 --out rl/pred-untrained-$$seed.safetensors || exit 1; \
+	done
+	$(ACC) train $(AGENT) --variant acc --force --out rl/acc-same-1.safetensors
 
 ## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again
 FUZZ_SECONDS ?= 300
@@ -100,6 +129,6 @@ bench-ns3: build
 
 clean:
 	cargo clean
-	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo rl build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/spillway/*.so
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -46,9 +46,12 @@ def test_the_repository_s_scenarios_are_those_that_are_bundled():
     assert dict(_core.bundled()) == texts
 
 
-def test_the_lock_keeps_the_ranges_and_names_hashes_and_no_addresses():
+@pytest.mark.parametrize(
+    ("lock", "extra"), [("requirements.lock", "dev"), ("requirements-train.lock", "train")]
+)
+def test_the_locks_keep_the_ranges_and_name_hashes_and_no_addresses(lock, extra):
     root = Path(__file__).parent.parent
-    text = (root / "requirements.lock").read_text()
+    text = (root / lock).read_text()
     entries = re.findall(
         r"^(\S+==\S+)(?: ; [^\\]+)?((?: \\\n    --hash=\S+)*)$", text, re.MULTILINE
     )
@@ -63,7 +66,7 @@ def test_the_lock_keeps_the_ranges_and_names_hashes_and_no_addresses():
         name, version = entry.split("==")
         locked.setdefault(name, []).append(version)
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    ranges = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    ranges = [*project["dependencies"], *project["optional-dependencies"][extra]]
     for wanted in map(Requirement, ranges):
         assert wanted.name in locked, wanted
         assert all(wanted.specifier.contains(version) for version in locked[wanted.name]), wanted

@@ -72,7 +72,7 @@ def train(
     training_seed: int = 1,
     settings: Settings | None = None,
     evaluate_every: int = 10_000,
-    keep: str = LAST,
+    keep: str = BEST,
     say: Callable[[Look], None] = lambda _: None,
 ) -> Training:
     """Trains an agent by Double DQN. It needs the extra `train`.
@@ -86,7 +86,7 @@ def train(
         training_seed: of the network's first weights, the batches and the exploration.
         settings: the numbers of the learner.
         evaluate_every: decisions between evaluations.
-        keep: "last", or "best": the best network of those that were evaluated.
+        keep: "best", the best network of those that were evaluated, or "last".
         say: called after each evaluation.
 
     The same arguments give the same model, to the bit, on the same machine with the same versions.

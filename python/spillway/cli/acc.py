@@ -102,8 +102,8 @@ def train(
         int, typer.Option(metavar="N", min=1, help="Decisions between evaluations.")
     ] = 10_000,
     keep: Annotated[
-        Keep, typer.Option(help="The network of the last step, or the best that was evaluated.")
-    ] = Keep.last,
+        Keep, typer.Option(help="The best network that was evaluated, or that of the last step.")
+    ] = Keep.best,
     interval: IntervalOption = None,
     gbps: GbpsOption = None,
     gamma: Annotated[
