@@ -86,7 +86,7 @@ def train(
         training_seed: of the network's first weights, the batches and the exploration.
         settings: the numbers of the learner.
         evaluate_every: decisions between evaluations.
-        keep: "best", the best network of those that were evaluated, or "last".
+        keep: "best", the best network of those that were evaluated after the first, or "last".
         say: called after each evaluation.
 
     The same arguments give the same model, to the bit, on the same machine with the same versions.
@@ -141,7 +141,8 @@ def train(
         model = model_of(layers)
         reward = float(evaluation.of_model(apart, model, looked).mean())
         curve.append(Look(done, exploration, training_reward, reward))
-        if best is None or keep == LAST or reward > best[0].reward:
+        # What was drawn is no choice once something has been learned.
+        if best is None or best[0].steps == 0 or keep == LAST or reward > best[0].reward:
             best = curve[-1], model
         say(curve[-1])
 
