@@ -21,7 +21,6 @@ from spillway.gym import NetworkEnv, Table
 from spillway.run import prepared
 
 if TYPE_CHECKING:
-    from spillway.plugins import Plugins
     from spillway.scenario import Source
 
 _KEYS = ("aqm.min", "aqm.max", "aqm.max_probability")
@@ -37,7 +36,6 @@ class Place:
         scenario: the scenario, as `spillway.run` takes it.
         port: as signals are named: "switch.leaf0.port.0".
         set: changes of the scenario.
-        plugins: algorithms of one's own that it uses.
         gbps: the rate of the port's line; None: that of the hosts' lines.
         interval: the time between decisions, such as "206us"; None: the variant's.
     """
@@ -45,7 +43,6 @@ class Place:
     scenario: Source
     port: str
     set: Assignments = ()
-    plugins: Plugins = ()
     gbps: float | None = None
     interval: str | None = None
 
@@ -82,7 +79,7 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
     def __init__(self, place: Place, variant: Variant, seeds: Iterable[int] = (1,)) -> None:
         """An environment; each episode draws one of the scenario's `seeds`."""
         settings = place.assignments(variant)
-        scenario = prepared(place.scenario, None, settings, place.plugins)
+        scenario = prepared(place.scenario, None, settings, ())
         read = scenario.read()
         topology = scenario.resolved["topology"]
         self.variant = variant

@@ -55,7 +55,9 @@ def model(chosen: Model) -> RenderableType:
     widths = [weight.shape[1] for weight, _ in chosen.layers] + [len(chosen.actions)]
     table.add_row("network", " x ".join(map(str, widths)))
     table.add_row("decides every", f"{chosen.interval_ps * 1e-6:g} us")
-    table.add_row("observes", f"{chosen.history} intervals")
+    table.add_row(
+        "observes", "1 interval" if chosen.history == 1 else f"{chosen.history} intervals"
+    )
     table.add_row("ranges", ", ".join(f"{each:g}" for each in chosen.ranges.tolist()))
     table.add_row("actions", f"{len(chosen.actions)}")
     for key, text in chosen.provenance.items():

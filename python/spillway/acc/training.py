@@ -177,7 +177,7 @@ def _versions() -> dict[str, str]:
 def _name(place: Place) -> str:
     from spillway.run import prepared
 
-    return prepared(place.scenario, None, place.set, place.plugins).read().name
+    return prepared(place.scenario, None, place.set, ()).read().name
 
 
 def _listed(seeds: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption, PluginOption, ScenarioArgument, SetOption
+from spillway.cli.options import JsonOption, ScenarioArgument, SetOption
 from spillway.cli.output import INTERRUPTED, console, display, say
 from spillway.errors import ScenarioError
 
@@ -139,7 +139,6 @@ def train(
         typer.Option(metavar="X", help="The part of the training in which exploration falls."),
     ] = None,
     set: SetOption = None,
-    plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train an agent by Double DQN. It needs the extra `train`."""
@@ -177,7 +176,7 @@ def train(
     errors = console(sys.stderr)
     try:
         done = trainings.train(
-            _place(scenario, port, set, plugin, interval, gbps),
+            _place(scenario, port, set, interval, gbps),
             find(variant.value),
             steps=steps,
             seeds=seeds,
@@ -240,7 +239,6 @@ def best_action(
     interval: IntervalOption = None,
     gbps: GbpsOption = None,
     set: SetOption = None,
-    plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search for the action that does best if it never changes: static RED, by the mean reward."""
@@ -258,7 +256,7 @@ def best_action(
 
     try:
         found = search(
-            _place(scenario, port, set, plugin, interval, gbps),
+            _place(scenario, port, set, interval, gbps),
             find(variant.value),
             seeds=seeds,
             confirm_seeds=confirm_seeds or seeds,
@@ -287,15 +285,12 @@ def _place(
     scenario: str,
     port: str,
     set: list[str] | None,
-    plugin: list[str] | None,
     interval: str | None,
     gbps: float | None,
 ) -> Place:
     from spillway.acc.environment import Place
-    from spillway.plugins import load
 
-    plugins = [load(each) for each in plugin or ()]
-    return Place(scenario, port, tuple(set or ()), plugins, gbps, interval)
+    return Place(scenario, port, tuple(set or ()), gbps, interval)
 
 
 def _told(model: Model) -> dict[str, object]:
