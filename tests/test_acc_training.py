@@ -27,6 +27,7 @@ from spillway.acc.settings import Settings  # noqa: E402
 from spillway.acc.training import train  # noqa: E402
 from spillway.acc.variant import PRED, Variant  # noqa: E402
 from spillway.errors import ScenarioError  # noqa: E402
+from spillway.scenario import Scenario  # noqa: E402
 from support import names  # noqa: E402
 
 PLACE = Place("acc-incast", "switch.leaf0.port.0", ("duration=20ms",))
@@ -177,6 +178,18 @@ def test_a_model_says_of_what_it_was_made() -> None:
         "algorithm": "double-dqn",
     }
     assert done.model.interval_ps == 200_000_000
+
+
+def test_no_path_of_this_machine_is_in_a_model(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(Scenario.load("acc-incast").read().resolved)
+    for scenario, told in (
+        (tmp_path / "own.toml", "own.toml"),
+        (Scenario.load("acc-incast").set("name=other"), "other"),
+    ):
+        place = Place(scenario, PLACE.port, PLACE.set)
+        model = train(place, FEW, steps=0).model
+        assert model.provenance["command"].startswith(f"spillway acc train {told} --port ")
+        assert str(tmp_path).encode() not in model.content
 
 
 @pytest.mark.parametrize(

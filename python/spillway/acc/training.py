@@ -202,8 +202,13 @@ def command(
     evaluate_every: int,
     keep: str,
 ) -> str:
-    """The command that trains the same agent; a scenario that is a file is told by its name."""
-    words = ["spillway", "acc", "train", Path(str(place.scenario)).name]
+    """The command that trains the same agent; of a scenario that is a file, its name without path.
+
+    What is neither a name nor a file is told by the scenario's own name.
+    """
+    is_named = isinstance(place.scenario, str | Path) and "\n" not in str(place.scenario)
+    told = Path(str(place.scenario)).name if is_named else _name(place)
+    words = ["spillway", "acc", "train", told]
     words += ["--port", place.port, "--variant", variant.name, "--steps", str(steps)]
     words += ["--seeds", _listed(seeds), "--training-seed", str(training_seed)]
     if evaluation_seeds is not None:
