@@ -12,9 +12,6 @@ from spillway.errors import ScenarioError
 class Settings:
     """The numbers of Double DQN. Neither paper prints them: all are choices.
 
-    With these an agent learned more than with what is often used (gamma 0.99, batches of 32 of the
-    last 10,000, a constant learning rate): docs/learning.md has the comparison.
-
     Attributes:
         gamma: the discount of what comes an interval later; 0 is a myopic agent.
         learning_rate: Adam's, at the begin of the training.
