@@ -174,6 +174,7 @@ impl Discipline {
             Ok(true) => {
                 packet.flags |= flags::CE;
                 self.marks += 1;
+                self.aqm.on_mark(packet.queue_class.into(), packet.size);
             }
             Err(reason) => {
                 self.aqm.on_drop(now, packet.queue_class.into(), packet.size, &self.buffer);

@@ -135,7 +135,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_queue_class: u8,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced or observed, or announced to the sharing policy.
+    /// Whether arrivals are traced or observed, or announced to the sharing policy, or the AQM hears of
+    /// marks.
     is_traced: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,

@@ -61,6 +61,15 @@ pub trait Aqm: Watch {
         verdict
     }
 
+    /// Whether it must hear of packets that are marked.
+    fn hears_marks(&self) -> bool {
+        false
+    }
+
+    /// A packet of this many bytes in the buffer is marked at this queue, which it joins, passes or
+    /// leaves, if it `hears_marks`.
+    fn on_mark(&mut self, _queue: QueueId, _size: u32) {}
+
     /// Whether arrivals must name their flows.
     fn knows_flows(&self) -> bool {
         false
@@ -147,6 +156,12 @@ impl Aqm for AqmPolicy {
     #[inline(always)]
     fn on_idle_port(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_idle_port(&{ *arrival }, buffer))
+    }
+    fn hears_marks(&self) -> bool {
+        each!(self, policy => policy.hears_marks())
+    }
+    fn on_mark(&mut self, queue: QueueId, size: u32) {
+        each!(self, policy => policy.on_mark(queue, size));
     }
     fn knows_flows(&self) -> bool {
         each!(self, policy => policy.knows_flows())

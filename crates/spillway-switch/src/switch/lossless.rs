@@ -250,6 +250,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if verdict.outcome(can_mark, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
                 self.marks += 1;
+                self.aqm.on_mark(queue, size);
                 if let Some(observer) = &mut self.observer {
                     observer.marks(queue, packet.size);
                 }
@@ -308,6 +309,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if verdict.outcome(ect, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
                 self.marks += 1;
+                self.aqm.on_mark(queue, size);
                 if let Some(observer) = &mut self.observer {
                     observer.marks(queue, packet.size);
                 }

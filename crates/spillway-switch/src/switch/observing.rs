@@ -126,6 +126,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// A packet of this many bytes in the buffer is marked.
     pub(super) fn note_mark(&mut self, queue: QueueId, size: u32) {
+        self.aqm.on_mark(queue, size);
         if let Some(observer) = &mut self.observer {
             observer.marks(queue, size + self.uncounted_bytes);
         }

@@ -221,7 +221,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Updates what is told of packets.
     pub(super) fn trace_if_asked(&mut self) {
         let is_observed = self.observer.is_some();
-        self.is_traced = self.traces_arrivals() || is_observed;
+        self.is_traced = self.traces_arrivals() || is_observed || self.aqm.hears_marks();
         self.frees_unobserved = self.in_transmission.is_none() && !is_observed;
         (self.open_below, self.managed_below) = self.opens_below();
     }
