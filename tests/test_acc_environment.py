@@ -52,13 +52,12 @@ def test_the_scenario_is_that_of_pred_with_other_senders() -> None:
     sizes = [(each["name"], each["sizes"], each["load"]) for each in sections]
     assert sizes == [("small", "3KB..6KB", 0.1), ("large", "30KB..600KB", 0.5)]
     for each in sections:
-        # All 18 senders at once, at random times.
-        told = {key: each[key] for key in ("kind", "fan_in", "receivers", "jitter", "load_of")}
+        # As in `pred-incast`, but from 18 senders.
+        told = {key: each[key] for key in ("kind", "destinations", "senders", "load_of")}
         assert told == {
-            "kind": "incast",
-            "fan_in": 18,
-            "receivers": [0],
-            "jitter": "0us",
+            "kind": "poisson",
+            "destinations": 0,
+            "senders": "1..18",
             "load_of": "receiver",
         }
     of_pred.pop("traffic")
