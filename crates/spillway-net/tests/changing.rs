@@ -106,6 +106,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "switch.aqm.target",
         "\"2us\"",
     ),
+    ("aqm = { kind = \"acc\", interval = \"9us\" }", "switch.aqm.exploration", "0.7"),
     ("aqm = { kind = \"pred\", qla = false }", "switch.aqm.lambda", "4.0"),
     (
         "aqm = { kind = \"pred\", t_qla = \"9us\", lambda_unit = \"2KB\", max = \"50KB\" }",

@@ -277,7 +277,7 @@ fn many_random_scenarios_with_lossless_priorities_hold() {
 }
 
 /// Every AQM, with settings by which it marks in the star below.
-const AQMS: [&str; 14] = [
+const AQMS: [&str; 15] = [
     "{ kind = \"ecn\", threshold = \"4pkt\" }",
     "{ kind = \"ecn\", threshold = \"4pkt\", marks_at = \"departure\" }",
     "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
@@ -290,6 +290,7 @@ const AQMS: [&str; 14] = [
     "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"90KB\" }",
     "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\" }",
     "{ kind = \"pred\", min = \"1pkt\", lambda = 2.0, qla_scope = \"port\", marks_at = \"departure\" }",
+    "{ kind = \"acc\", interval = \"9us\", exploration = 0.3 }",
     "{ kind = \"mq-ecn\", rtt = \"9us\" }",
     "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\" }",
 ];

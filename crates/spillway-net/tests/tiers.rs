@@ -51,7 +51,9 @@ fn text(switches: &[&str], settings: &str) -> String {
 /// Whichever of the two is the first of their tier, each decides as it would alone.
 #[test]
 fn a_switch_is_what_it_is_wherever_it_stands_in_its_tier() {
-    for settings in every_policy().iter().filter(|settings| !settings.contains("leaf0")) {
+    // What is drawn depends on the switch's number.
+    let is_alike = |settings: &&String| !settings.contains("leaf0") && !settings.contains("acc");
+    for settings in every_policy().iter().filter(is_alike) {
         let first = run(&text(&[FAST, SLOW], settings));
         let second = run(&text(&[SLOW, FAST], settings));
         assert_eq!(first.flows, second.flows, "{settings}");

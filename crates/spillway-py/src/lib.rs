@@ -33,6 +33,12 @@ fn models() -> BTreeMap<&'static str, &'static [u8]> {
     spillway_switch::sharing::MODELS.into()
 }
 
+/// The bundled agents of ACC: the bytes of their files, by name.
+#[pyfunction]
+fn agents() -> BTreeMap<&'static str, &'static [u8]> {
+    spillway_switch::aqm::acc::MODELS.into()
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -45,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<slotted::Arrivals>()?;
     plugins::add_classes(module)?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(agents, module)?)?;
     module.add_function(wrap_pyfunction!(models, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replayed_marks, module)?)?;
     module.add_function(wrap_pyfunction!(sketch::counted_flows, module)?)?;

@@ -604,6 +604,7 @@ mod tests {
         ("pie", "alpha", "7.0", ""),
         ("pie", "beta", "7.0", ""),
         ("pie", "mark_up_to", "0.7", ""),
+        ("acc", "exploration", "0.7", ""),
         ("pred", "min", "\"7pkt\"", "qla = false"),
         ("pred", "max", "\"77pkt\"", "qla = false"),
         ("pred", "lambda", "0.7", "qla = false"),

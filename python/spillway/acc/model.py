@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spillway import model_file
+from spillway import _core, model_file
 from spillway.acc.network import Layer, outputs
 from spillway.acc.state import NUMBERS
 from spillway.acc.variant import Setting
@@ -70,7 +70,10 @@ class Model:
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
-        """The model in a file."""
+        """The model in a file, or a bundled one by its name."""
+        known = _core.agents().get(str(file))
+        if known is not None:
+            return cls(known, str(file))
         path = path_of(file)
         check_plain(path)
         try:

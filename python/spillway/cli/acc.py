@@ -207,7 +207,12 @@ def train(
 
 @acc.command()
 def show(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `acc train` wrote.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="A file that `acc train` wrote, or the name of a bundled agent."
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Say what a model observes, of what it was made, and what it would set in a few states."""

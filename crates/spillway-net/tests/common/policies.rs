@@ -3,8 +3,8 @@
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::sharing::SharingPolicy;
 
-/// Every policy with its defaults, and with the settings that have it do something else, but for
-/// those that draw.
+/// Every policy with its defaults, and with the settings that have it do something else. Of those that
+/// can, only `acc` draws.
 pub fn every_policy() -> Vec<String> {
     let aqm = |id: &&str| match *id {
         // Its chance is all or nothing.
@@ -12,6 +12,7 @@ pub fn every_policy() -> Vec<String> {
         "ared" => "aqm = { kind = \"ared\", min = \"8pkt\", max = \"8pkt\", weight = 0.5, \
                    gentle = false }"
             .into(),
+        "acc" => "aqm = { kind = \"acc\", interval = \"9us\", exploration = 0.3 }".into(),
         "ecn" => "aqm = { kind = \"ecn\", threshold = \"8pkt\" }".into(),
         "mq-ecn" => "aqm = { kind = \"mq-ecn\", rtt = \"9us\" }\nscheduling = \"dwrr\"".into(),
         "pie" => "aqm = { kind = \"pie\", alpha = 1e18, beta = 0 }".into(),

@@ -204,6 +204,8 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
            marks_at = \"departure\" }",
         "{ kind = \"pred\", min = \"1pkt\", lambda = 2.0, qla_scope = \"port\", \
            not_ect = \"drop\", marks_at = \"departure\" }",
+        "{ kind = \"acc\", interval = \"9us\", exploration = 0.3 }",
+        "{ kind = \"acc\", interval = \"7us\", idle = \"decides\", not_ect = \"drop\" }",
         "{ kind = \"mq-ecn\", rtt = \"9us\" }",
         "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\", not_ect = \"drop\" }",
     ]);

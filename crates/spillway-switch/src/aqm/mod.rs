@@ -1,5 +1,6 @@
 //! Active queue management: which packets are marked, or dropped before the buffer is full.
 
+pub mod acc;
 mod ared;
 mod codel;
 mod ecn;
@@ -130,6 +131,7 @@ catalogue! {
         pie::Pie,
         pred::Pred,
         mq_ecn::MqEcn,
+        acc::Acc,
     }
 }
 

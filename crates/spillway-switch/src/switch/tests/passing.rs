@@ -137,7 +137,7 @@ fn an_arrival_that_passes_has_its_row_in_a_trace() {
 }
 
 /// AQMs with settings by which they often mark what has hardly waited.
-const EAGER: [(&str, &str); 20] = [
+const EAGER: [(&str, &str); 22] = [
     ("ecn", "threshold = \"1pkt\""),
     ("red", "min = \"1pkt\"\nmax = \"3pkt\"\nspacing = \"uniform\"\nmax_probability = 0.5"),
     ("red", "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\nmax_probability = 0.5"),
@@ -172,6 +172,8 @@ const EAGER: [(&str, &str); 20] = [
         "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3\n\
          marks_at = \"departure\"",
     ),
+    ("acc", "interval = \"3us\"\nexploration = 0.3"),
+    ("acc", "interval = \"2us\"\nexploration = 0\nidle = \"decides\"\nnot_ect = \"drop\""),
 ];
 
 /// A switch of two ports, with the AQM of this place in the list.
