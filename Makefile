@@ -80,9 +80,9 @@ rl: build $(VENV)/.train
 		train="$(ACC) train $(AGENT) --training-seed $$seed --force"; \
 		$$train --out rl/pred-same-$$seed.safetensors && \
 		$$train --seeds 101..132 --out rl/pred-other-$$seed.safetensors && \
-		$$train --gamma 0 --out rl/pred-myopic-$$seed.safetensors && \
 		$$train --steps 0 --out rl/pred-untrained-$$seed.safetensors || exit 1; \
 	done
+	$(ACC) train $(AGENT) --gamma 0 --force --out rl/pred-myopic-1.safetensors
 	$(ACC) train $(AGENT) --variant acc --force --out rl/acc-same-1.safetensors
 
 ## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again

@@ -12,6 +12,9 @@ import pytest
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 
 from spillway.acc import PRED, Model
+from spillway.acc.environment import Place
+from spillway.acc.settings import Settings
+from spillway.acc.training import command as training_command
 
 PORT = "switch.leaf0.port.0"
 
@@ -45,10 +48,46 @@ def test_show_and_best_action_from_the_command_line(command: Any, tmp_path: Any)
     assert "252 of 252 actions" in found.err and "agent.safetensors" in found.out
     assert 'in a scenario: switch.aqm={ kind = "red", min = "' in found.out
     wrong = command(*asked, "--variant", "acc", "--model", file)
-    assert wrong.status == 2
+    # It is refused before the search of 1,155 actions.
+    assert wrong.status == 2 and "of 1155 actions" not in wrong.err
     (tmp_path / "text").write_text("no model")
     wrong = command("acc", "show", tmp_path / "text")
     assert wrong.status == 2 and "it is not a model file, or it is damaged" in wrong.err
+
+
+def test_a_model_and_its_curve_are_two_files(command: Any, tmp_path: Any) -> None:
+    asked = ("acc", "train", "acc-incast", "--port", PORT, "--set", "duration=2ms", "--steps", "4")
+    for more in (("--out", "a.csv"), ("--out", "a.csv", "--curve", "a.csv", "--force")):
+        done = command(*asked, *more)
+        assert done.status == 2
+        assert "a.csv would be both the model and its learning curve" in done.err
+    (tmp_path / "note.csv").write_text("of others\n")
+    done = command(*asked, "--curve", tmp_path / "note.csv", "--force")
+    assert done.status == 2 and "is not a learning curve, and is not replaced" in done.err
+    assert (tmp_path / "note.csv").read_text() == "of others\n"
+
+
+def test_the_bundled_agents_go_by_their_names(command: Any) -> None:
+    shown = command("acc", "show", "pred")
+    assert shown.status == 0 and "101..132" in shown.out
+
+
+def test_a_command_has_its_numbers_exactly() -> None:
+    settings = Settings(replay=1_234_567, learning_rate=0.000123456789, gamma=0.0)
+    told = training_command(
+        Place(scenario="acc-incast", port=PORT, gbps=40.1234567),
+        PRED,
+        steps=8,
+        seeds=[1],
+        evaluation_seeds=None,
+        training_seed=1,
+        settings=settings,
+        evaluate_every=8,
+        keep="best",
+    )
+    for words in ("--replay 1234567", "--learning-rate 0.000123456789", "--gamma 0 "):
+        assert words in told, told
+    assert "--gbps 40.1234567" in told
 
 
 def without(module: str, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -188,3 +188,9 @@ def test_the_best_action_is_that_of_the_greatest_reward() -> None:
     (own,) = found.models
     assert own.setting is None
     assert own.confirmed.tolist() == evaluation.of_setting(env, 2, [3, 4, 5]).tolist()
+
+
+@pytest.mark.parametrize("port", ["switch.leaf0", "switch", "switch.leaf", "switch.leaf.port.0"])
+def test_an_agent_has_one_port(port: str) -> None:
+    with pytest.raises(ScenarioError, match="is not one port"):
+        AgentEnv(place(port=port), FEW)

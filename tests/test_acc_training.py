@@ -153,7 +153,7 @@ def test_training_repeats_and_differs_by_its_seed() -> None:
     last = trained(keep="last")
     assert last.kept == last.curve[-1] and last.curve[1:] == first.curve[1:]
     untrained = trained(steps=0).model
-    assert untrained.layers[0][0].tolist() != first.model.layers[0][0].tolist()
+    assert untrained.layers[0][0].tolist() != last.model.layers[0][0].tolist()
     assert first.kept == max(first.curve[1:], key=lambda look: look.reward)
     assert trained(settings=Settings(gamma=0)).model.provenance["gamma"] == "0"
 

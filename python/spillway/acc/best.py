@@ -69,13 +69,16 @@ def best_action(
     searched, checked = seeds_of(seeds), seeds_of(confirm_seeds)
     few = whole("confirmed", confirmed, 1)
     env = AgentEnv(place, variant, searched)
+    none = np.array([])
+    beside = [
+        Tried(name, None, none, evaluation.of_model(env, model, checked)) for name, model in models
+    ]
     found = []
     for action, _ in enumerate(variant.actions):
         found.append(evaluation.of_setting(env, action, searched))
         if say is not None:
             say(action + 1, len(variant.actions))
     order = sorted(range(len(found)), key=lambda action: -found[action].mean())
-    none = np.array([])
     first = [
         Tried(
             f"action {action}",
@@ -89,8 +92,5 @@ def best_action(
     others = [
         Tried(f"action {action}", variant.actions[action], found[action], none)
         for action in order[few:]
-    ]
-    beside = [
-        Tried(name, None, none, evaluation.of_model(env, model, checked)) for name, model in models
     ]
     return Search(first + others, beside)

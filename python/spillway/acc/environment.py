@@ -19,9 +19,10 @@ from spillway.arguments import Assignments, assignments_of
 from spillway.errors import ScenarioError
 from spillway.gym import NetworkEnv, Table
 from spillway.run import prepared
+from spillway.simulation import Simulation
 
 if TYPE_CHECKING:
-    from spillway.scenario import Source
+    from spillway.scenario import Scenario, Source
 
 _KEYS = ("aqm.min", "aqm.max", "aqm.max_probability")
 _RTTS = 5
@@ -82,6 +83,7 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
         scenario = prepared(place.scenario, None, settings, ())
         read = scenario.read()
         topology = scenario.resolved["topology"]
+        _check_port(place.port, scenario)
         self.variant = variant
         self.interval_ps = _interval(place.interval, variant, topology)
         self.steps = (read.duration_ps - 1) // self.interval_ps
@@ -141,6 +143,13 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
     def _share(self, bytes: NDArray[Any]) -> float:
         """The time that bytes take on the line, over the interval."""
         return int(bytes.sum()) * self._ps_per_byte / self.interval_ps
+
+
+def _check_port(port: str, scenario: Scenario) -> None:
+    """Whether it is one port of one switch."""
+    name = f"{port}.sent_bytes"
+    if np.ndim(Simulation(scenario).observe([name])[name]) > 0:
+        raise ScenarioError(f"{port} is not one port", 'for one: "switch.leaf0.port.0"')
 
 
 def _interval(given: str | None, variant: Variant, topology: dict[str, Any]) -> int:

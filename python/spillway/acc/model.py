@@ -127,8 +127,12 @@ class Model:
         return outputs(self._layers, state)
 
     def choose(self, state: NDArray[np.float32]) -> int:
-        """The action of the greatest value, the first of equals."""
-        return int(self.values(state).argmax())
+        """The action of the greatest value, the first of equals.
+
+        What has overflown to no number is not chosen.
+        """
+        values = self.values(state)
+        return int(np.where(np.isnan(values), -np.inf, values).argmax())
 
     def setting(self, action: int) -> Setting:
         """What an action sets: min and max in bytes, and max_probability."""

@@ -19,11 +19,14 @@ def outputs(layers: Sequence[Layer], state: NDArray[np.float32]) -> NDArray[np.f
     to which the products with all inputs are added one after the other.
     """
     values = state.astype(np.float32)
-    for place, (weight, bias) in enumerate(layers):
-        if place > 0:
-            values = np.maximum(values, np.float32(0))
-        sums = bias.copy()
-        for column, value in zip(weight.T, values, strict=True):
-            sums += value * column
-        values = sums
+    with np.errstate(over="ignore", invalid="ignore"):
+        for place, (weight, bias) in enumerate(layers):
+            if place > 0:
+                values = np.fmax(values, np.float32(0))
+            sums = bias.copy()
+            for column, value in zip(weight.T, values, strict=True):
+                # What is 0 adds nothing, even times what has overflown.
+                if value != 0:
+                    sums += value * column
+            values = sums
     return values

@@ -62,6 +62,16 @@ class Training:
             rows.writerows(astuple(look) for look in self.curve)
 
 
+def is_curve(file: Path) -> bool:
+    """Whether a file begins as learning curves do."""
+    heads = ",".join(each.name for each in fields(Look))
+    try:
+        with file.open(encoding="utf-8") as lines:
+            return lines.readline().strip() == heads
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def train(
     place: Place,
     variant: Variant = PRED,
@@ -218,8 +228,13 @@ def command(
     if place.interval is not None:
         words += ["--interval", place.interval]
     if place.gbps is not None:
-        words += ["--gbps", f"{place.gbps:g}"]
+        words += ["--gbps", _number(place.gbps)]
     for name, value in settings.changed().items():
-        words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+        words += [f"--{name.replace('_', '-')}", _number(value)]
     words += ["--evaluate-every", str(evaluate_every), "--keep", keep]
     return shlex.join(words)
+
+
+def _number(value: float) -> str:
+    """A number, exactly; a whole one without a point."""
+    return str(int(value)) if value == int(value) else repr(value)

@@ -170,9 +170,11 @@ def train(
     if curve is not None:
         if curve.suffix != ".csv":
             raise ScenarioError(f"{curve} is no learning curve", "its name ends in .csv")
+        if out is not None and out.absolute() == curve.absolute():
+            text = f"{out} would be both the model and its learning curve"
+            raise ScenarioError(text, "--out agent.safetensors")
         check_file(curve)
-        if curve.exists() and not force:
-            raise ScenarioError(f"{curve} is there already", typed="replace it with --force")
+        check_new_file(curve, force, "a learning curve", trainings.is_curve)
     errors = console(sys.stderr)
     try:
         done = trainings.train(
@@ -190,10 +192,10 @@ def train(
     except KeyboardInterrupt:
         say("nothing is kept of it")
         raise typer.Exit(INTERRUPTED) from None
-    if curve is not None:
-        done.save_curve(curve)
     if out is not None:
         done.model.save(out)
+    if curve is not None:
+        done.save_curve(curve)
     rows = [
         {key: None if value != value else value for key, value in asdict(look).items()}
         for look in done.curve
