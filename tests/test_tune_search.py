@@ -78,10 +78,29 @@ def test_every_trial_has_the_same_seeds_and_the_confirmation_others(runs):
     assert tuned.summary["confirmation"]["duration_s"] == pytest.approx(0.012)
 
 
+def test_a_search_may_go_without_a_confirmation(runs, tmp_path):
+    begun = runs(lambda scenario, *_: drops(alpha(scenario))).begun
+    said = []
+    tuned = tune(trials=5, pruner="none", confirm_seeds="none", out=tmp_path / "a", say=said.append)
+    assert {scenario["duration"] for scenario, _ in begun} == {"4ms"}
+    assert tuned.summary["confirmation"] is None and tuned.summary["asked"]["confirm_seeds"] == []
+    assert tuned.status == "complete" and tuned.best is not None
+    assert "trials of 2 seeds" in said[0] and "confirmation" not in said[0]
+    # It can be had later, from the trials that are there.
+    before = values(tuned)
+    tuned = tune(trials=5, pruner="none", confirm_seeds="3..5", out=tmp_path / "a")
+    assert tuned.summary["confirmation"]["seeds"] == [3, 4, 5] and values(tuned) == before
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
         ({"confirm_seeds": "2..6"}, "seed 2 is both in the search and in the confirmation"),
+        ({"confirm_seeds": []}, "there is no seed to run with"),
+        (
+            {"confirm_seeds": "none", "confirm_duration": "9ms"},
+            "the confirmation is to last 9ms, and there is to be none",
+        ),
         ({"confirm_seeds": [7, 8]}, "2 seeds tell too little in a confirmation"),
         ({"trials": 0}, "trials: 0 is not valid; expected a whole number of 1 or more"),
         ({"sampler": "grid"}, "there is no sampler 'grid'"),

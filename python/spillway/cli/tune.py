@@ -112,7 +112,8 @@ def tune(
         str | None,
         typer.Option(
             metavar="A..B",
-            help="Confirm the best with these seeds. Without it, with the five behind --seeds.",
+            help="Confirm the best with these seeds, or, if [bold]none[/bold], not at all. Without "
+            "it, with the five behind --seeds.",
         ),
     ] = None,
     confirm_duration: Annotated[

@@ -26,6 +26,8 @@ from spillway.tuning.runs import Runs, StoppedError
 if TYPE_CHECKING:
     from optuna import Study
 
+NONE = "none"
+"""What is written for seeds where nothing is to be confirmed."""
 FEWEST = 3
 """The fewest seeds from which an interval tells something."""
 MOST_WINNERS = 5
@@ -46,7 +48,12 @@ class Confirmation:
 
 
 def planned(base: Scenario, seeds: Sequence[int], duration: str | None) -> Confirmation:
-    """The confirmation that goes with a scenario."""
+    """The confirmation that goes with a scenario; without seeds there is none."""
+    if not seeds:
+        if duration is not None:
+            text = f"the confirmation is to last {duration}, and there is to be none"
+            raise ScenarioError(text, "give a duration, or no seeds to confirm with")
+        return Confirmation((), (), base.checked().duration_ps)
     if len(seeds) < FEWEST:
         hint = f"{FEWEST} seeds at least; more make the interval narrower"
         raise ScenarioError(f"{len(seeds)} seeds tell too little in a confirmation", hint)

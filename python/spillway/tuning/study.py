@@ -156,9 +156,10 @@ def tune(
     `over` are the keys and their ranges: texts such as `switch.sharing.alpha=0.1..8:log` or
     `switch.sharing=dt,lqd`, or a mapping. `minimize` and `maximize` are metrics, or arithmetic
     over metrics, `subject_to` comparisons such as `goodput >= 0.98 * default`. Every trial runs
-    with all of `seeds`. The best is confirmed on `confirm_seeds`, for `confirm_duration`. With
-    `out` the study is kept in that folder, and the same call goes on after an interruption;
-    `storage` is a journal or a database that several share. docs/tuning.md tells what each means.
+    with all of `seeds`. The best is confirmed on `confirm_seeds`, for `confirm_duration`; with
+    `confirm_seeds="none"` it is not. With `out` the study is kept in that folder, and the same call
+    goes on after an interruption; `storage` is a journal or a database that several share.
+    docs/tuning.md tells what each means.
 
     Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
 
@@ -175,7 +176,7 @@ def tune(
         seeds=seeds_of(seeds),
         plan=(whole("trials", trials, 1), sampler, pruner, search_seed, jobs),
         looks=looks,
-        confirmed=(None if confirm_seeds is None else seeds_of(confirm_seeds), confirm_duration),
+        confirmed=(_new_seeds(confirm_seeds), confirm_duration),
     )
     tell = say or (lambda _: None)
     if storage is not None:
@@ -188,6 +189,13 @@ def tune(
             return Tuned(folder.summary, folder.place)
         folder.clear()
         return _tuned(request, storage, folder, follow, tell)
+
+
+def _new_seeds(given: Seeds | None) -> list[int] | None:
+    """The seeds of the confirmation, if they are given; none of them where it is not wanted."""
+    if given is None:
+        return None
+    return [] if given == confirm.NONE else seeds_of(given)
 
 
 def _storage_check(where: object) -> None:
@@ -412,10 +420,11 @@ def _announcement(request: _Request, default: Default, trials: Sequence[FrozenTr
     seeds = "one seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     gone = f"{ended} of {plan.trials} trials are there already. " if ended else ""
     less = ", less where trials are ended early" if plan.looks else ""
+    after = f", the confirmation {duration_of(confirmed)}" if confirmed else ""
     return (
         f"{gone}A run of the default takes {duration_of(default.cpu_s)} of processor time: "
-        f"{left} trials of {seeds} {duration_of(search)}{less}, "
-        f"the confirmation {duration_of(confirmed)}; about {duration_of(wall)} on an idle machine"
+        f"{left} trials of {seeds} {duration_of(search)}{less}{after}; "
+        f"about {duration_of(wall)} on an idle machine"
     )
 
 
@@ -441,8 +450,8 @@ def _winner(trial: FrozenTrial) -> dict[str, Any]:
 def _confirmed(
     study: Study, request: _Request, best: Sequence[FrozenTrial], follow: Follow | None
 ) -> dict[str, Any] | None:
-    """The winners beside the default on new seeds; None if there is no winner."""
-    if not best:
+    """The winners beside the default on new seeds; None if there is no winner, or no seed."""
+    if not best or not request.confirmation.seeds:
         return None
     few = [best[place] for place in confirm.chosen_few([trial.values for trial in best])]
     scenarios = [request.space.with_values(outcome(trial)["set"]) for trial in few]
