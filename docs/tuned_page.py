@@ -1,0 +1,272 @@
+"""Writes the tables and the plot of tuned policies in docs/tuning.md out of docs/tuned.py's runs.
+
+    python docs/tuned.py tuned
+    python docs/tuned_page.py tuned
+
+A network of which runs are missing is left as it is on the page.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from side_by_side import (
+    Json,
+    Results,
+    Row,
+    below_each_other,
+    cell,
+    markdown,
+    number,
+    slowdown,
+    with_timeout,
+    written,
+)
+from spillway import pairs
+from spillway.palette import COLOURS
+from spillway.reproduce.draw import drawing_of
+from spillway.reproduce.tally import seeds_in_words
+from tuned import BASE, DEFAULT, NETWORKS, NEW_SEEDS, TUNED, Network, run_file, search_folder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PAGE = Path(__file__).resolve().parent / "tuning.md"
+IMAGE = PAGE.parent / "images" / "tuned.png"
+_NEAR = 0.05
+"""The part of a range at each end that counts as its end."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What has come of a network."""
+
+    network: Network
+    studies: Mapping[str, Json]
+    """The summary of every policy's search."""
+    results: Results
+    """The runs on new seeds; a scheme is a policy and `default` or `tuned`."""
+
+    def tail(self, row: Row) -> float:
+        """The geometric mean of the classes' 99th percentiles: a root of the goal."""
+        found = [slowdown(of, "p99")(row) for of in self.network.classes]
+        if any(each is None for each in found):
+            return math.nan
+        return statistics.geometric_mean(each for each in found if each is not None)
+
+    def tails(self, policy: str, how: str) -> list[float]:
+        """Of every new seed."""
+        return [self.tail(row) for row in self.results.runs[f"{policy} {how}"]]
+
+    @property
+    def ranked(self) -> list[str]:
+        """The policies, the best when tuned first."""
+        return sorted(self.studies, key=lambda policy: _middle(self.tails(policy, TUNED)))
+
+
+def _middle(tails: Sequence[float]) -> float:
+    return statistics.geometric_mean(tails) if tails else math.inf
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def load(name: str, folder: Path) -> Tuned | None:
+    """What has come of a network; None if anything is missing."""
+    network = NETWORKS[name]
+    studies: dict[str, Json] = {}
+    runs: dict[str, list[Row]] = {}
+    for policy in network.policies():
+        file = search_folder(folder / name, policy) / "summary.json"
+        if not file.exists():
+            return None
+        studies[policy] = json.loads(file.read_text(encoding="utf-8"))
+        for how in (DEFAULT, TUNED):
+            files = [run_file(folder / name, f"{policy} {how}", seed) for seed in NEW_SEEDS]
+            if how == TUNED and not studies[policy]["winners"]:
+                files = []
+            if not all(file.exists() for file in files):
+                return None
+            kept = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+            runs[f"{policy} {how}"] = [
+                flat(each["summary"]) | {"seed": each["seed"]} for each in kept
+            ]
+    return Tuned(network, studies, Results(runs))
+
+
+def flat(table: Mapping[str, Json], above: str = "") -> dict[str, object]:
+    """Numbers by their dotted path.
+
+    >>> flat({"a": {"b": 1}, "c": 2})
+    {'a.b': 1, 'c': 2}
+    """
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
+    return found
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def is_at_end(parameter: Mapping[str, float], value: float) -> bool:
+    """Whether a value lies within 5% of its range's ends, in the measure of the range.
+
+    >>> [is_at_end({"low": 1, "high": 100, "log": True}, value) for value in (1.2, 10, 99)]
+    [True, False, True]
+    """
+    measure = math.log if parameter["log"] else float
+    low, high, own = (measure(each) for each in (parameter["low"], parameter["high"], value))
+    return not _NEAR <= (own - low) / (high - low) <= 1 - _NEAR
+
+
+def values(study: Json) -> str:
+    """The best values of a policy; those at an end of their range are bold."""
+    if not study["winners"]:
+        return "none leaves the goodput"
+    (best,) = study["winners"]
+    numbers = next(each for each in study["trials"] if each["trial"] == best["trial"])["numbers"]
+    shown = []
+    for parameter in study["over"]:
+        key = parameter["key"]
+        text = f"{key.rpartition('.')[2]} {best['set'][key]}".replace("threshold", "K")
+        shown.append(f"**{text}**" if is_at_end(parameter, numbers[key]) else text)
+    return ", ".join(shown)
+
+
+def over(found: Tuned, policy: str, base: tuple[str, str]) -> str:
+    """A tuned policy's tail over another one with the same flows, seed by seed.
+
+    The ratios' geometric mean, and its 95% interval.
+    """
+    tails = zip(found.tails(policy, TUNED), found.tails(*base), strict=False)
+    logs = [math.log(own / other) for own, other in tails]
+    between = pairs.interval(logs) if any(logs) else None
+    if between is None:
+        return "-"
+    mean, low, high = (math.exp(each) for each in (statistics.fmean(logs), *between))
+    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
+
+
+def both(found: Tuned, policy: str, of: str) -> str:
+    """A class's 99th percentile with the defaults and tuned."""
+    how = (cell(found.results, f"{policy} {each}", of, "p99") for each in (DEFAULT, TUNED))
+    return " → ".join(how)
+
+
+def timeouts(found: Tuned, policy: str) -> str:
+    """Flows with a timeout, in percent, with the defaults and tuned."""
+    means = (found.results.mean(f"{policy} {each}", with_timeout) for each in (DEFAULT, TUNED))
+    return " → ".join(map(number, means))
+
+
+def goodput(found: Tuned, policy: str) -> str:
+    """That of a tuned policy as a part of that of DT with its defaults."""
+    own, base = (
+        found.results.mean(each, lambda row: row["goodput_gbps.all"])
+        for each in (f"{policy} {TUNED}", f"{BASE} {DEFAULT}")
+    )
+    return "-" if own is None or not base else f"{own / base:.3f}"
+
+
+def table(found: Tuned) -> str:
+    """A row for every policy, the best first."""
+    best = found.ranked[0]
+    heads = [
+        "",
+        "best values",
+        *(f"{of} p99" for of in found.network.classes),
+        "tail, tuned over default",
+        f"tail, tuned over `{best}`",
+        "flows with a timeout, %",
+        "goodput",
+    ]
+    rows = [
+        [
+            f"`{policy}`",
+            values(found.studies[policy]),
+            *(both(found, policy, of) for of in found.network.classes),
+            over(found, policy, (policy, DEFAULT)),
+            over(found, policy, (best, TUNED)),
+            timeouts(found, policy),
+            goodput(found, policy),
+        ]
+        for policy in found.ranked
+    ]
+    return markdown(heads, rows)
+
+
+def cpu_hours(found: Tuned) -> tuple[float, float]:
+    """Of all searches, and of the runs on new seeds."""
+    searches = sum(study["cpu_s"] for study in found.studies.values())
+    runs = sum(row["run.cpu_s"] for rows in found.results.runs.values() for row in rows)
+    return searches / 3600, runs / 3600
+
+
+def block(found: Tuned) -> str:
+    """What the page has of a network."""
+    searches, runs = cpu_hours(found)
+    times = ", ".join(f"`{each}`" for each in found.network.confirmed)
+    first = next(iter(found.studies.values()))
+    return (
+        f"{times}; seeds {seeds_in_words(NEW_SEEDS)}; version {first['version']}. CPU hours: "
+        f"{searches:.1f} for the searches, {runs:.1f} for these runs.\n\n{table(found)}"
+    )
+
+
+# The plot ----------------------------------------------------------------------------------------
+
+
+def draw(networks: Mapping[str, Tuned], file: Path) -> None:
+    """Every policy's tail with its defaults and tuned, network by network."""
+    import matplotlib as mpl
+
+    size = 3.8 * len(networks), 4.6
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(*size) as drawing:
+        axes = drawing.subplots(1, len(networks), squeeze=False)[0]
+        for axis, (name, found) in zip(axes, networks.items(), strict=True):
+            _draw(axis, found)
+            axis.set_title(f"{name}: {', '.join(found.network.classes)}", fontsize=9)
+        note = "hollow: defaults, filled: tuned, a line for every seed"
+        drawing.supxlabel(note, fontsize=7.5)
+        drawing.savefig(file, dpi=160)
+
+
+def _draw(axis: Axes, found: Tuned) -> None:
+    for place, policy in enumerate(found.ranked):
+        colour = COLOURS[list(found.studies).index(policy) % len(COLOURS)]
+        middles = []
+        for how, face in ((DEFAULT, "white"), (TUNED, colour)):
+            tails = found.tails(policy, how)
+            if not tails:
+                continue
+            middles.append(_middle(tails))
+            axis.plot(tails, [place] * len(tails), "|", color=colour, markersize=7)
+            axis.plot(middles[-1:], [place], "o", color=colour, markerfacecolor=face, zorder=3)
+        axis.plot(middles, [place] * len(middles), "-", color=colour, linewidth=0.8)
+    below_each_other(axis, found.ranked)
+    axis.set_xlabel("geometric mean of the 99th percentiles of slowdowns", fontsize=8)
+
+
+def main(folder: Path) -> None:
+    """Writes tables and plot."""
+    loaded = {name: load(name, folder) for name in NETWORKS}
+    networks = {name: found for name, found in loaded.items() if found is not None}
+    if not networks:
+        raise SystemExit(f"{folder} has no network whose runs are all there")
+    blocks = {f"tuned-{name}": block(found) for name, found in networks.items()}
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    draw(networks, IMAGE)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    main(Path(sys.argv[1]))
