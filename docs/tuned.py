@@ -51,7 +51,7 @@ DEFAULT, TUNED = "default", "tuned"
 LEARNERS = ("smartbuf", "smartbuf, demands")
 """Policies that must have learned before anything counts."""
 ALPHA, FIRST, CONGESTED = "0.02..32.0:log", "0.25..4096.0:log", "0.1..1.0"
-ECN = {"switch.aqm.threshold": "4pkt..400pkt:log"}
+ECN = {"switch.aqm.threshold": "1pkt..400pkt:log"}
 """The ECN threshold, for all policies alike. Spines with a section of their own keep theirs."""
 
 BY_CLASS = ("dt", "edt", "fab", "abm", "abm, as in its program", *LEARNERS, "cbm")
