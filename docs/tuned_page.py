@@ -148,9 +148,11 @@ def over(found: Tuned, policy: str, base: tuple[str, str]) -> str:
     """
     tails = zip(found.tails(policy, TUNED), found.tails(*base), strict=False)
     logs = [math.log(own / other) for own, other in tails]
-    between = pairs.interval(logs) if any(logs) else None
-    if between is None:
+    between = pairs.interval(logs)
+    if between is None or base == (policy, TUNED):
         return "-"
+    if not any(logs):
+        return "the same"
     mean, low, high = (math.exp(each) for each in (statistics.fmean(logs), *between))
     return f"{mean:.2f} ({low:.2f} to {high:.2f})"
 

@@ -248,7 +248,9 @@ def test_ratios_are_taken_seed_by_seed(found):
     low, high = (2 ** (-4 / 3 + side * 4.3027 / 3) for side in (-1, 1))
     expected = f"{2 ** (-4 / 3):.2f} ({low:.2f} to {high:.2f})"
     assert tuned_page.over(found, "dt", ("dt", "default")) == expected == "0.40 (0.15 to 1.07)"
-    # Beside itself, and of nothing, there is none.
+    # Equal runs have no interval, and beside itself, or of nothing, there is no ratio.
+    found.results.runs["dt default"][:] = found.results.runs["dt tuned"]
+    assert tuned_page.over(found, "dt", ("dt", "default")) == "the same"
     assert tuned_page.over(found, "lqd", ("lqd", "tuned")) == "-"
     assert tuned_page.over(found, "cs", ("lqd", "tuned")) == "-"
 
