@@ -188,7 +188,7 @@ class Work:
     def least_goodput(self, times: Sequence[str]) -> float:
         """That of the constraint, in Gbps: nearly that of the unchanged scenario."""
         runs = self._runs("own " + " ".join(times), times, SEARCH_SEEDS)
-        goodputs = [run["goodput_gbps"]["all"] for run in runs]
+        goodputs = [float(run["goodput_gbps"]["all"]) for run in runs]
         return LEAST_GOODPUT * sum(goodputs) / len(goodputs)
 
     def search(self, policy: str, sets: Sequence[str]) -> list[str] | None:

@@ -3,7 +3,8 @@
     python docs/tuned.py tuned
     python docs/tuned_page.py tuned
 
-A network of which runs are missing is left as it is on the page.
+Policies of which runs are missing are left out and named, and so are networks without a place on
+the page.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class Tuned:
     """The summary of every policy's search."""
     results: Results
     """The runs on new seeds; a scheme is a policy and `default` or `tuned`."""
+    missing: Sequence[str] = ()
+    """The policies that are not complete."""
 
     def tail(self, row: Row) -> float:
         """The geometric mean of the classes' 99th percentiles: a root of the goal."""
@@ -79,26 +82,36 @@ def _middle(tails: Sequence[float]) -> float:
 
 
 def load(name: str, folder: Path) -> Tuned | None:
-    """What has come of a network; None if anything is missing."""
+    """What has come of a network; None if no policy is complete."""
     network = NETWORKS[name]
     studies: dict[str, Json] = {}
     runs: dict[str, list[Row]] = {}
+    missing = []
     for policy in network.policies():
-        file = search_folder(folder / name, policy) / "summary.json"
-        if not file.exists():
+        found = _policy(folder / name, policy)
+        if found is None:
+            missing.append(policy)
+            continue
+        studies[policy], own = found
+        runs |= {f"{policy} {how}": rows for how, rows in own.items()}
+    return Tuned(network, studies, Results(runs), missing) if studies else None
+
+
+def _policy(network: Path, policy: str) -> tuple[Json, dict[str, list[Row]]] | None:
+    """A policy's study and runs; None if anything is missing."""
+    summary = search_folder(network, policy) / "summary.json"
+    if not summary.exists():
+        return None
+    study: Json = json.loads(summary.read_text(encoding="utf-8"))
+    runs: dict[str, list[Row]] = {}
+    for how in (DEFAULT, TUNED):
+        seeds = NEW_SEEDS if how == DEFAULT or study["winners"] else ()
+        files = [run_file(network, f"{policy} {how}", seed) for seed in seeds]
+        if not all(file.exists() for file in files):
             return None
-        studies[policy] = json.loads(file.read_text(encoding="utf-8"))
-        for how in (DEFAULT, TUNED):
-            files = [run_file(folder / name, f"{policy} {how}", seed) for seed in NEW_SEEDS]
-            if how == TUNED and not studies[policy]["winners"]:
-                files = []
-            if not all(file.exists() for file in files):
-                return None
-            kept = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-            runs[f"{policy} {how}"] = [
-                flat(each["summary"]) | {"seed": each["seed"]} for each in kept
-            ]
-    return Tuned(network, studies, Results(runs))
+        kept = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        runs[how] = [flat(each["summary"]) | {"seed": each["seed"]} for each in kept]
+    return study, runs
 
 
 def flat(table: Mapping[str, Json], above: str = "") -> dict[str, object]:
@@ -171,6 +184,8 @@ def timeouts(found: Tuned, policy: str) -> str:
 
 def goodput(found: Tuned, policy: str) -> str:
     """That of a tuned policy as a part of that of DT with its defaults."""
+    if BASE in found.missing:
+        return "-"
     own, base = (
         found.results.mean(each, lambda row: row["goodput_gbps.all"])
         for each in (f"{policy} {TUNED}", f"{BASE} {DEFAULT}")
@@ -217,9 +232,11 @@ def block(found: Tuned) -> str:
     searches, runs = cpu_hours(found)
     times = ", ".join(f"`{each}`" for each in found.network.confirmed)
     first = next(iter(found.studies.values()))
+    missing = ", ".join(f"`{policy}`" for policy in found.missing)
+    note = f" Not run to the end: {missing}." if missing else ""
     return (
         f"{times}; seeds {seeds_in_words(NEW_SEEDS)}; version {first['version']}. CPU hours: "
-        f"{searches:.1f} for the searches, {runs:.1f} for these runs.\n\n{table(found)}"
+        f"{searches:.1f} for the searches, {runs:.1f} for these runs.{note}\n\n{table(found)}"
     )
 
 
@@ -259,12 +276,14 @@ def _draw(axis: Axes, found: Tuned) -> None:
 
 def main(folder: Path) -> None:
     """Writes tables and plot."""
-    loaded = {name: load(name, folder) for name in NETWORKS}
+    page = PAGE.read_text(encoding="utf-8")
+    placed = [name for name in NETWORKS if f"<!-- table: tuned-{name} -->" in page]
+    loaded = {name: load(name, folder) for name in placed}
     networks = {name: found for name, found in loaded.items() if found is not None}
     if not networks:
-        raise SystemExit(f"{folder} has no network whose runs are all there")
+        raise SystemExit(f"{folder} has no complete policy of a network on the page")
     blocks = {f"tuned-{name}": block(found) for name, found in networks.items()}
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    PAGE.write_text(written(page, blocks), encoding="utf-8")
     draw(networks, IMAGE)
 
 

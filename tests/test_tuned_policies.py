@@ -153,8 +153,11 @@ def test_the_tables_are_of_what_was_run(tmp_path):
     ]
     mean = sum(run["summary"]["goodput_gbps"]["all"] for run in runs) / 2
     assert asked == [f"goodput_gbps.all >= {0.98 * mean:.6g}"]
-    # With a run missing there is no table.
+    # A policy with a run missing is left out, and named.
     tuned.run_file(tmp_path / "tiny", "cs tuned", 6).unlink()
+    found = tuned_page.load("tiny", tmp_path)
+    assert [*found.studies] == ["dt"] and "Not run to the end: `cs`." in tuned_page.block(found)
+    tuned.run_file(tmp_path / "tiny", "dt default", 6).unlink()
     assert tuned_page.load("tiny", tmp_path) is None
 
 
@@ -283,5 +286,5 @@ def test_the_page_has_a_place_for_every_table_that_is_there(found, tmp_path, mon
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert tuned_page.table(found) in text and (tmp_path / "tuned.png").stat().st_size > 1000
     monkeypatch.setattr(tuned_page, "load", lambda *_: None)
-    with pytest.raises(SystemExit, match="has no network whose runs are all there"):
+    with pytest.raises(SystemExit, match="has no complete policy of a network on the page"):
         tuned_page.main(tmp_path)
