@@ -186,7 +186,7 @@ def _file_of(function: Callable[..., object]) -> str:
 @functools.cache
 def _package() -> dict[str, str]:
     folder = Path(__file__).parent.parent
-    files = sorted(folder.rglob("*.py"))
+    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.safetensors")])
     return {str(file.relative_to(folder)): digest(file) for file in files}
 
 

@@ -9,6 +9,7 @@ from spillway.reproduce.pred import (
     figure13,
     figure14,
     figure15,
+    figure16,
     figure18,
     figure19,
     figure21,
@@ -65,4 +66,7 @@ QUEUES = (
 )
 """Figures of small networks around one switch."""
 
-FIGURES = (*COMPLETION_TIMES, *QUEUES, sketches.FIGURE)
+AGENTS = (figure16.FIGURE, figure16.OVER_TIME)
+"""Figures of agents of ACC."""
+
+FIGURES = (*COMPLETION_TIMES, *QUEUES, *AGENTS, sketches.FIGURE)
