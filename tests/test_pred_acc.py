@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spillway import Simulation
+from spillway import Simulation, _core
 from spillway.acc import variant
 from spillway.acc.model import Model
 from spillway.reproduce import pred
@@ -39,10 +39,11 @@ def test_nothing_else_is_shipped() -> None:
     assert files == {f"{name}-{number}.safetensors" for name, number in SHIPPED}
 
 
-def test_the_bundled_agent_is_one_of_them() -> None:
-    """What `model = "pred"` names makes the same run."""
+def test_the_bundled_agents_are_two_of_them() -> None:
+    bundled = {"pred": agents.path("pred-other", 1), "acc": agents.path("acc-same", 1)}
+    assert _core.agents() == {name: file.read_bytes() for name, file in bundled.items()}
     shown = []
-    for model in ("pred", str(agents.path("pred-other", 1))):
+    for model in ("acc", bundled["acc"]):
         aqm = f'switch.aqm={{ kind = "acc", model = "{model}" }}'
         shown.append(Simulation("acc-incast", set=["duration=5ms", aqm]).finish().flows)
     assert shown[0].equals(shown[1])

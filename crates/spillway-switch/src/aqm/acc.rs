@@ -55,8 +55,10 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
 
 /// The bundled models, as `make rl` makes them: names, and the bytes of their files.
-pub const MODELS: [(&str, &[u8]); 1] =
-    [("pred", include_bytes!("../../models/acc-pred.safetensors"))];
+pub const MODELS: [(&str, &[u8]); 2] = [
+    ("pred", include_bytes!("../../models/acc-pred.safetensors")),
+    ("acc", include_bytes!("../../models/acc-acc.safetensors")),
+];
 
 /// How a queue is marked, and how its line is chosen.
 #[derive(Clone, Debug)]
@@ -187,7 +189,7 @@ impl Policy for Acc {
 /// The key of the model, which is bundled or a file.
 fn read_model(section: &mut Section, environment: &Environment) -> Result<Model, SettingsError> {
     let meaning = "the trained agent: a bundled one, or a file that `spillway acc train` wrote";
-    let takes = "\"pred\", or a path, seen from the scenario's folder";
+    let takes = "\"pred\", \"acc\", or a path, seen from the scenario's folder";
     let name = section.text("model", "pred", takes, meaning)?;
     let bytes = match MODELS.iter().find(|(known, _)| *known == name) {
         Some(&(_, bytes)) => bytes.into(),
