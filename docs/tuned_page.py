@@ -247,7 +247,7 @@ def draw(networks: Mapping[str, Tuned], file: Path) -> None:
     """Every policy's tail with its defaults and tuned, network by network."""
     import matplotlib as mpl
 
-    size = 3.8 * len(networks), 4.6
+    size = 4.6 * len(networks), 4.2
     with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(*size) as drawing:
         axes = drawing.subplots(1, len(networks), squeeze=False)[0]
         for axis, (name, found) in zip(axes, networks.items(), strict=True):
@@ -271,7 +271,7 @@ def _draw(axis: Axes, found: Tuned) -> None:
             axis.plot(middles[-1:], [place], "o", color=colour, markerfacecolor=face, zorder=3)
         axis.plot(middles, [place] * len(middles), "-", color=colour, linewidth=0.8)
     below_each_other(axis, found.ranked)
-    axis.set_xlabel("geometric mean of the 99th percentiles of slowdowns", fontsize=8)
+    axis.set_xlabel("tail: geometric mean of the p99 slowdowns", fontsize=8)
 
 
 def main(folder: Path) -> None:
