@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from spillway.acc import PRED, Model
 from spillway.acc.environment import Place
 from spillway.acc.settings import Settings
 from spillway.acc.training import command as training_command
+from spillway.errors import ScenarioError
 
 PORT = "switch.leaf0.port.0"
 
@@ -70,6 +72,17 @@ def test_a_model_and_its_curve_are_two_files(command: Any, tmp_path: Any) -> Non
 def test_the_bundled_agents_go_by_their_names(command: Any) -> None:
     shown = command("acc", "show", "pred")
     assert shown.status == 0 and "101..132" in shown.out
+
+
+def test_a_file_that_is_called_like_a_bundled_agent_is_none(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pred").write_text("of others\n")
+    assert not Model.is_one(Path("pred"))
+    with pytest.raises(ScenarioError, match="is not a model, and is not replaced"):
+        always(0).save("pred")
+    assert Path("pred").read_text() == "of others\n"
 
 
 def test_a_command_has_its_numbers_exactly() -> None:

@@ -4,61 +4,26 @@ from __future__ import annotations
 
 import json
 import platform
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from spillway import _core
 from spillway.errors import ScenarioError
-from spillway.folder import check_new_file, check_plain, path_of, whole_file
+from spillway.model_file import ModelFile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class ForestModel:
+class ForestModel(ModelFile):
     """A forest in a file. `content` is the file's bytes (see the crate spillway-forest)."""
 
-    _what: ClassVar[str]
-    """What such a file contains, in words."""
     _reader: ClassVar[type[_core.Forest] | type[_core.Regressor]]
     _training_keys: ClassVar[frozenset[str]]
     """What a file must say of its training, if it says anything."""
     _forest: _core.Forest | _core.Regressor
 
-    def __init__(self, content: bytes, name: str = "the model") -> None:
-        self.content = content
-        try:
-            self._forest = self._reader(content)
-        except ScenarioError as error:
-            raise ScenarioError(f"{name}: {error}") from error
-
-    @classmethod
-    def load(cls, file: str | Path) -> Self:
-        """The model in a file."""
-        path = path_of(file)
-        check_plain(path)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
-        return cls(content, str(file))
-
-    @classmethod
-    def is_one(cls, file: Path) -> bool:
-        """Whether a file contains a model."""
-        try:
-            # Made absolute, because a file's name may be that of a bundled model.
-            cls.load(path_of(file).absolute())
-        except ScenarioError:
-            return False
-        return True
-
-    def save(self, file: str | Path) -> None:
-        """Writes it to a file, completely or not at all. An existing file must be a model."""
-        file = path_of(file)
-        check_new_file(file, True, self._what, type(self).is_one)
-        with whole_file(file) as partial:
-            partial.write_bytes(self.content)
+    def _take(self, content: bytes) -> None:
+        self._forest = self._reader(content)
 
     @property
     def features(self) -> list[str]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from spillway.errors import ScenarioError
+from spillway.folder import check_new_file, check_plain, path_of, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,3 +53,54 @@ def checksum(content: bytes) -> tuple[str, str] | None:
         return None
     right = zlib.crc32(content[:place] + _BLANK + content[end:])
     return content[place:end].decode("latin-1"), f"{right:08x}"
+
+
+class ModelFile:
+    """A model in a file. `content` is the file's bytes."""
+
+    _what: ClassVar[str]
+    """What such a file contains, in words."""
+
+    def __init__(self, content: bytes, name: str = "the model") -> None:
+        self.content = content
+        try:
+            self._take(content)
+        except ScenarioError as error:
+            raise ScenarioError(f"{name}: {error}", error.hint) from error
+
+    def _take(self, content: bytes) -> None:
+        """Reads the bytes, and refuses what is no such model."""
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, file: str | Path) -> Self:
+        """The model in a file."""
+        path = path_of(file)
+        check_plain(path)
+        try:
+            cls._check_size(path.stat().st_size, str(file))
+            content = path.read_bytes()
+        except OSError as error:
+            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+        return cls(content, str(file))
+
+    @classmethod
+    def _check_size(cls, size: int, name: str) -> None:
+        """Refuses a file that is too large to be read at all."""
+
+    @classmethod
+    def is_one(cls, file: Path) -> bool:
+        """Whether a file contains a model."""
+        try:
+            # Made absolute, because a file's name may be that of a bundled model.
+            cls.load(path_of(file).absolute())
+        except ScenarioError:
+            return False
+        return True
+
+    def save(self, file: str | Path) -> None:
+        """Writes it to a file, completely or not at all. An existing file must be a model."""
+        file = path_of(file)
+        check_new_file(file, True, self._what, type(self).is_one)
+        with whole_file(file) as partial:
+            partial.write_bytes(self.content)

@@ -16,7 +16,7 @@ from spillway.acc.network import Layer, outputs
 from spillway.acc.state import NUMBERS
 from spillway.acc.variant import Setting
 from spillway.errors import ScenarioError
-from spillway.folder import check_new_file, check_plain, path_of, whole_file
+from spillway.model_file import ModelFile
 
 FORMAT, VERSION = "spillway-acc", "1"
 MOST_BYTES = 16 << 20
@@ -24,7 +24,7 @@ MOST_LAYERS, MOST_WIDTH, MOST_ACTIONS, MOST_HISTORY = 8, 4096, 65_536, 64
 _OWN = frozenset({"crc32", "format", "version", "interval_ps", "history"})
 
 
-class Model:
+class Model(ModelFile):
     """An agent that has been trained. `content` is its file's bytes.
 
     A file is safetensors: metadata, all of them texts, with `crc32` (as in forests), `format`
@@ -33,18 +33,16 @@ class Model:
     `layer0.bias` (outputs,), `layer1.weight` ... of f32.
     """
 
-    def __init__(self, content: bytes, name: str = "the model") -> None:
-        self.content = content
-        try:
-            self._metadata, arrays = _read(content)
-            self._layers = _layers(arrays)
-            self._ranges = _ranges(arrays)
-            self._actions = _actions(arrays)
-            self.interval_ps = self._whole("interval_ps", 2**63 - 1)
-            self.history = self._whole("history", MOST_HISTORY)
-            _check_shape(self._layers, NUMBERS * self.history, len(self._actions))
-        except ScenarioError as error:
-            raise ScenarioError(f"{name}: {error}", error.hint) from None
+    _what = "a model"
+
+    def _take(self, content: bytes) -> None:
+        self._metadata, arrays = _read(content)
+        self._layers = _layers(arrays)
+        self._ranges = _ranges(arrays)
+        self._actions = _actions(arrays)
+        self.interval_ps = self._whole("interval_ps", 2**63 - 1)
+        self.history = self._whole("history", MOST_HISTORY)
+        _check_shape(self._layers, NUMBERS * self.history, len(self._actions))
 
     @classmethod
     def of(
@@ -74,31 +72,12 @@ class Model:
         known = _core.agents().get(str(file))
         if known is not None:
             return cls(known, str(file))
-        path = path_of(file)
-        check_plain(path)
-        try:
-            if path.stat().st_size > MOST_BYTES:
-                raise ScenarioError(f"{file}: {_TOO_LARGE}")
-            content = path.read_bytes()
-        except OSError as error:
-            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
-        return cls(content, str(file))
+        return super().load(file)
 
     @classmethod
-    def is_one(cls, file: Path) -> bool:
-        """Whether a file contains a model."""
-        try:
-            cls.load(file)
-        except ScenarioError:
-            return False
-        return True
-
-    def save(self, file: str | Path) -> None:
-        """Writes it to a file, completely or not at all. An existing file must be a model."""
-        file = path_of(file)
-        check_new_file(file, True, "a model", type(self).is_one)
-        with whole_file(file) as partial:
-            partial.write_bytes(self.content)
+    def _check_size(cls, size: int, name: str) -> None:
+        if size > MOST_BYTES:
+            raise ScenarioError(f"{name}: {_TOO_LARGE}")
 
     @property
     def layers(self) -> list[Layer]:
