@@ -83,11 +83,8 @@ struct Queue {
     since: Time,
     /// The bytes that have waited until `since`, times the picoseconds.
     byte_picoseconds: u128,
-    /// What has joined the queue or passed it, what of that was lost as it waited, and what waited when the
-    /// interval began.
-    came: u64,
-    lost: u64,
-    waited: u64,
+    /// What has left the queue or passed it, and what of all that came was marked.
+    sent: u64,
     marked: u64,
 }
 
@@ -162,9 +159,7 @@ impl Policy for Acc {
             bytes: 0,
             since: Time::ZERO,
             byte_picoseconds: 0,
-            came: 0,
-            lost: 0,
-            waited: 0,
+            sent: 0,
             marked: 0,
         };
         let stream = |name| Stream::new(environment.seed, name, environment.switch.into());
@@ -210,22 +205,13 @@ impl Queue {
         self.since = now;
     }
 
-    /// What waits, on the wire.
-    fn waiting(&self, uncounted: u32) -> u64 {
-        self.bytes + u64::from(self.packets) * u64::from(uncounted)
-    }
-
     /// The interval is over, and the next one begins. Returns the mean of the bytes that waited, the bytes
     /// sent, and the bytes marked.
-    fn ends(&mut self, now: Time, interval: Time, uncounted: u32) -> (f64, u64, u64) {
+    fn ends(&mut self, now: Time, interval: Time) -> (f64, u64, u64) {
         self.waits(now);
-        let waiting = self.waiting(uncounted);
         let mean = self.byte_picoseconds as f64 / interval.ps() as f64;
-        let sent = (self.came + self.waited).saturating_sub(self.lost + waiting);
-        let marked = self.marked;
-        (self.byte_picoseconds, self.came, self.lost, self.marked) = (0, 0, 0, 0);
-        self.waited = waiting;
-        (mean, sent, marked)
+        self.byte_picoseconds = 0;
+        (mean, std::mem::take(&mut self.sent), std::mem::take(&mut self.marked))
     }
 }
 
@@ -273,31 +259,30 @@ impl Acc {
 impl Watch for Acc {
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, _buffer: &Buffer) {
-        let uncounted = self.uncounted;
         let queue = &mut self.queues[arrival.queue as usize];
         queue.waits(arrival.now);
-        queue.came += u64::from(arrival.size) + u64::from(uncounted);
         queue.packets += 1;
         queue.bytes += u64::from(arrival.size);
     }
 
     #[inline]
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, _buffer: &Buffer) {
+        let uncounted = self.uncounted;
         let queue = &mut self.queues[queue as usize];
         queue.waits(now);
         queue.packets -= 1;
         queue.bytes -= u64::from(size);
+        queue.sent += u64::from(size) + u64::from(uncounted);
     }
 
     fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        let (left, uncounted) = (buffer.packets(queue), self.uncounted);
+        let left = buffer.packets(queue);
         let queue = &mut self.queues[queue as usize];
         if left < queue.packets {
             // It was one of those that waited, and not an arrival.
             queue.waits(now);
             queue.packets -= 1;
             queue.bytes -= u64::from(size);
-            queue.lost += u64::from(size) + u64::from(uncounted);
         }
     }
 
@@ -313,7 +298,7 @@ impl Watch for Acc {
             if self.unmanaged == Some(buffer.queue_class_of(queue)) {
                 continue;
             }
-            let measured = self.queues[number].ends(now, interval, self.uncounted);
+            let measured = self.queues[number].ends(now, interval);
             if skips_idle && measured.0 == 0.0 && measured.1 == 0 {
                 continue;
             }
@@ -343,7 +328,7 @@ impl Aqm for Acc {
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
         let size = u64::from(passing.size) + u64::from(self.uncounted);
-        self.queues[passing.queue as usize].came += size;
+        self.queues[passing.queue as usize].sent += size;
     }
 
     fn hears_marks(&self) -> bool {
