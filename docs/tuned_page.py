@@ -1,10 +1,10 @@
-"""Writes the tables and the plot of tuned policies in docs/tuning.md out of docs/tuned.py's runs.
+"""Writes the tables and plots of tuned policies in docs/tuning.md out of docs/tuned.py's runs.
 
     python docs/tuned.py tuned
     python docs/tuned_page.py tuned
 
-Policies of which runs are missing are left out and named, and so are networks without a place on
-the page.
+Policies of which runs are missing are left out and named. A network whose runs are not there, or
+that has no place on the page, is left as it is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAGE = Path(__file__).resolve().parent / "tuning.md"
-IMAGE = PAGE.parent / "images" / "tuned.png"
+IMAGES = PAGE.parent / "images"
 _NEAR = 0.05
 """The part of a range at each end that counts as its end."""
 
@@ -243,16 +243,14 @@ def block(found: Tuned) -> str:
 # The plot ----------------------------------------------------------------------------------------
 
 
-def draw(networks: Mapping[str, Tuned], file: Path) -> None:
-    """Every policy's tail with its defaults and tuned, network by network."""
+def draw(name: str, found: Tuned, file: Path) -> None:
+    """Every policy's tail with its defaults and tuned."""
     import matplotlib as mpl
 
-    size = 4.6 * len(networks), 4.2
-    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(*size) as drawing:
-        axes = drawing.subplots(1, len(networks), squeeze=False)[0]
-        for axis, (name, found) in zip(axes, networks.items(), strict=True):
-            _draw(axis, found)
-            axis.set_title(f"{name}: {', '.join(found.network.classes)}", fontsize=9)
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(4.6, 4.2) as drawing:
+        axis = drawing.subplots()
+        _draw(axis, found)
+        axis.set_title(f"{name}: {', '.join(found.network.classes)}", fontsize=9)
         note = "hollow: defaults, filled: tuned, a line for every seed"
         drawing.supxlabel(note, fontsize=7.5)
         drawing.savefig(file, dpi=160)
@@ -275,7 +273,7 @@ def _draw(axis: Axes, found: Tuned) -> None:
 
 
 def main(folder: Path) -> None:
-    """Writes tables and plot."""
+    """Writes tables and plots."""
     page = PAGE.read_text(encoding="utf-8")
     placed = [name for name in NETWORKS if f"<!-- table: tuned-{name} -->" in page]
     loaded = {name: load(name, folder) for name in placed}
@@ -284,7 +282,8 @@ def main(folder: Path) -> None:
         raise SystemExit(f"{folder} has no complete policy of a network on the page")
     blocks = {f"tuned-{name}": block(found) for name, found in networks.items()}
     PAGE.write_text(written(page, blocks), encoding="utf-8")
-    draw(networks, IMAGE)
+    for name, found in networks.items():
+        draw(name, found, IMAGES / f"tuned-{name}.png")
 
 
 if __name__ == "__main__":

@@ -279,12 +279,13 @@ def test_the_page_has_a_place_for_every_table_that_is_there(found, tmp_path, mon
     page = tmp_path / "tuning.md"
     page.write_text("before\n<!-- table: tuned-credence -->\nold\n<!-- end -->\nafter\n")
     monkeypatch.setattr(tuned_page, "PAGE", page)
-    monkeypatch.setattr(tuned_page, "IMAGE", tmp_path / "tuned.png")
+    monkeypatch.setattr(tuned_page, "IMAGES", tmp_path)
     monkeypatch.setattr(tuned_page, "load", lambda name, _: found if name == "credence" else None)
     tuned_page.main(tmp_path)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert tuned_page.table(found) in text and (tmp_path / "tuned.png").stat().st_size > 1000
+    assert tuned_page.table(found) in text
+    assert (tmp_path / "tuned-credence.png").stat().st_size > 1000
     monkeypatch.setattr(tuned_page, "load", lambda *_: None)
     with pytest.raises(SystemExit, match="has no complete policy of a network on the page"):
         tuned_page.main(tmp_path)
