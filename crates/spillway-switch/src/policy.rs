@@ -205,7 +205,8 @@ pub trait Watch {
     #[inline(always)]
     fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
-    /// A packet has been lost: an arrival, or a packet of this queue.
+    /// A packet has been lost: an arrival, or a packet of this queue. An AQM does not hear of arrivals
+    /// that are lost before it is asked, since there is no headroom for them.
     #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 

@@ -235,9 +235,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let (free, is_managed) = (self.buffer.free(), queue_class != self.unmanaged);
         let Some(lossless) = &mut self.lossless else { return false };
         if !lossless.accounts.admit(account, size, free) {
+            // The AQM was not asked about it, so it is not told.
             self.lost.push(Lost { packet: id, queue, reason: DropReason::Headroom });
-            let port = self.buffer.port_of(queue);
-            self.aqm.on_drop(now, queue, size, lossless.with_lossy(port, &self.buffer));
             self.note_drop(queue, size);
             return false;
         }

@@ -1,6 +1,7 @@
 //! Lossless packets at one switch, by hand.
 
 use super::super::*;
+use super::Probe;
 use crate::aqm::AqmPolicy;
 use crate::catalogue::Environment;
 use crate::packet::Contents;
@@ -11,10 +12,23 @@ use spillway_settings::Section;
 /// Two ports of 8 Gbps with two queues each; queue class 1 is lossless. Of 20,000 bytes, 2 * 3,000 are
 /// headroom and 2 * 500 are reserve: 13,000 are shared. The threshold is 4,000.
 fn switch(sharing: &str, settings: &str, sees_all: bool) -> Switch {
-    let environment =
-        Environment { capacity: 13_000, queues_per_port: 2, ..Environment::example(2) };
-    let section = || Section::new("policy", settings.parse().unwrap());
     let mut mark = Section::new("aqm", "threshold = \"1500B\"".parse().unwrap());
+    let aqm = AqmPolicy::read("ecn", &mut mark, &environment()).unwrap();
+    switch_with(sharing, settings, sees_all, aqm)
+}
+
+fn environment() -> Environment {
+    Environment { capacity: 13_000, queues_per_port: 2, ..Environment::example(2) }
+}
+
+fn switch_with<A: Aqm>(
+    sharing: &str,
+    settings: &str,
+    sees_all: bool,
+    aqm: A,
+) -> Switch<SharingPolicy, A> {
+    let environment = environment();
+    let section = || Section::new("policy", settings.parse().unwrap());
     let rate = Rate::from_bits_per_second(8_000_000_000).unwrap();
     Switch::new(SwitchParts {
         capacity: 20_000,
@@ -27,7 +41,7 @@ fn switch(sharing: &str, settings: &str, sees_all: bool) -> Switch {
         uncounted_bytes: 0,
         release_at_end: false,
         sharing: SharingPolicy::read(sharing, &mut section(), &environment).unwrap(),
-        aqm: AqmPolicy::read("ecn", &mut mark, &environment).unwrap(),
+        aqm,
         scheduling: SchedulingPolicy::read("strict", &mut Section::empty(), &environment).unwrap(),
         meter: Meter::new(20_000, Time::ZERO, Time::from_us(1_000)),
         lossless: Some(LosslessParts {
@@ -43,7 +57,12 @@ fn switch(sharing: &str, settings: &str, sees_all: bool) -> Switch {
 }
 
 /// A packet of a queue class that comes in by port 0 for port 1, which is busy.
-fn receive(switch: &mut Switch, packets: &mut Arena, queue_class: u8, size: u32) -> PacketId {
+fn receive<A: Aqm>(
+    switch: &mut Switch<SharingPolicy, A>,
+    packets: &mut Arena,
+    queue_class: u8,
+    size: u32,
+) -> PacketId {
     let packet = Packet { size, priority: queue_class, flags: flags::ECT, ..Packet::default() };
     let id = packets.insert(packet, Contents::default());
     assert_eq!(switch.receive(Time::ZERO, (0, 1), false, id, packets), None);
@@ -121,6 +140,19 @@ fn an_aqm_marks_lossless_packets_by_their_own_queue() {
     let marked = ids.iter().map(|&id| packets[id].flags & flags::CE != 0);
     assert_eq!(marked.collect::<Vec<_>>(), [false, false, false, true]);
     assert_eq!(switch.marks(), 1);
+}
+
+/// 500 bytes are reserve, and the fifth packet brings what is shared to 4,500, beyond the threshold.
+/// Three more go into headroom, and the ninth is lost before the AQM could be asked. Were it told, PRED
+/// would take the ninth off the bytes that it has sent.
+#[test]
+fn an_aqm_does_not_hear_of_what_has_no_headroom() {
+    let (mut switch, mut packets) = (switch_with("cs", "", false, Probe::default()), Arena::new());
+    let ids: Vec<PacketId> = (0..9).map(|_| receive(&mut switch, &mut packets, 1, 1_000)).collect();
+    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
+    assert_eq!(lost, [(ids[8], DropReason::Headroom)]);
+    let queued: Vec<String> = (1..9).map(|n| format!("+1000 {}", 1_000 * n)).collect();
+    assert_eq!(switch.aqm.seen, queued);
 }
 
 #[test]
