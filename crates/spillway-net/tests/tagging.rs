@@ -280,6 +280,26 @@ fn a_tagger_that_goes_by_bounds_warns_where_there_are_none() {
     assert!(!warned(&of_slides(), ""));
 }
 
+/// Packets of one priority stay in order on one path, which there is at one switch, or by the flow's
+/// hash.
+#[test]
+fn order_within_a_priority_is_warned_of_where_packets_are_sprayed() {
+    let star = "topology = { kind = \"star\", hosts = 4, host_rate";
+    let fabric = "topology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
+                  fabric_rate = \"8Gbps\", host_rate";
+    let spray = "routing = { kind = \"spray\" }";
+    let warned = |topology: &str, detection: &str, routing: &str| {
+        let losses = format!("loss_detection = \"{detection}\", tagging");
+        let text = text(FIVE, SLIDES, "").replace("tagging", &losses).replace(star, topology);
+        let scenario = scenario_with(&format!("{routing}\n{text}"), &of_slides());
+        scenario.warnings.iter().any(|text| text.contains("lets them overtake"))
+    };
+    assert!(warned(fabric, "per-priority", spray));
+    assert!(!warned(fabric, "per-priority", ""));
+    assert!(!warned(fabric, "sack", spray));
+    assert!(!warned(star, "per-priority", spray));
+}
+
 /// Worse priorities tell of losses only where they cannot come first.
 #[test]
 fn worse_priorities_as_witnesses_are_warned_of_where_queues_are_served_in_turn() {

@@ -352,7 +352,7 @@ impl Scenario {
         }
         warnings.extend(timeouts.warnings);
         warnings.extend(loads.warnings());
-        warnings.extend(warnings::of(&network, &tiers, &transports));
+        warnings.extend(warnings::of(&network, &tiers, &transports, routing.spreading));
         warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
         let (mut links, mut changes) = (Vec::new(), Vec::new());
         for event in events {

@@ -2,6 +2,7 @@
 
 use super::TierSettings;
 use super::events::Event;
+use super::routing::Spreading;
 use crate::topology::{Node, Topology};
 use crate::traffic::Traffic;
 use crate::transport::{LossDetection, Transport};
@@ -15,6 +16,7 @@ pub(super) fn of(
     topology: &Topology,
     tiers: &[TierSettings],
     transports: &[Transport],
+    spreading: Spreading,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for line in topology.lines.iter().filter(|line| !line.rate.is_exact()) {
@@ -33,6 +35,7 @@ pub(super) fn of(
     }
     warnings.extend(deaf_to_pauses(topology, tiers));
     warnings.extend(worse_witnesses(tiers, transports));
+    warnings.extend(sprayed(topology, transports, spreading));
     warnings
 }
 
@@ -58,9 +61,7 @@ fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String>
 /// A warning if packets of worse priorities show losses where they may come first.
 fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
     let or_worse = LossDetection::PerPriority { or_worse: true };
-    let mut losses =
-        transports.iter().filter_map(Transport::closed_loop).map(|closed| &closed.losses);
-    let takes = losses.any(|losses| losses.detection == or_worse);
+    let takes = detections(transports).any(|detection| detection == or_worse);
     let in_turn = |tier: &&TierSettings| {
         tier.settings.queues_per_port > 1 && tier.policies()[2] != StrictPriority::ID
     };
@@ -70,6 +71,23 @@ fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
          priority; ports of a {tier} serve their queues otherwise, so packets on their way are taken \
          to be lost"
     ))
+}
+
+/// A warning if the order of packets shows losses where each packet takes a path of its own.
+fn sprayed(topology: &Topology, transports: &[Transport], spreading: Spreading) -> Option<String> {
+    let by_order = |detection| matches!(detection, LossDetection::PerPriority { .. });
+    // With a single switch there is one path.
+    let is_sprayed = spreading == Spreading::Spray && topology.switches.len() > 1;
+    (is_sprayed && detections(transports).any(by_order)).then(|| {
+        "transport.loss_detection: per-priority takes later packets of a priority for a sign of loss, \
+         but routing.kind = \"spray\" lets them overtake: packets on their way are taken to be lost"
+            .into()
+    })
+}
+
+fn detections(transports: &[Transport]) -> impl Iterator<Item = LossDetection> {
+    let closed = transports.iter().filter_map(Transport::closed_loop);
+    closed.map(|closed| closed.losses.detection)
 }
 
 /// A warning if a tier's switches cannot hold a full packet.
