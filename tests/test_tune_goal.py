@@ -88,6 +88,8 @@ def test_what_is_no_expression_is_refused(text, problem):
         ("a + default <= default", "default stands on one side"),
         ("1 <= 2", "there is no metric in it"),
         ("default >= 2", "there is no metric in it"),
+        ("a / default >= 0.98", "default is the other side's value in the unchanged scenario"),
+        ("0 <= default - a", "default is the other side's value in the unchanged scenario"),
     ],
 )
 def test_what_is_no_comparison_is_refused(text, problem):

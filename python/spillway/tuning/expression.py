@@ -88,6 +88,13 @@ def comparison(text: object) -> Comparison:
         raise reader.refused(f"{DEFAULT} stands on one side: it is the other side's value")
     if not {*left.names, *right.names} - {DEFAULT}:
         raise reader.refused("there is no metric in it")
+    if any(
+        DEFAULT in own.names and not other.names for own, other in ((left, right), (right, left))
+    ):
+        problem = (
+            f"{DEFAULT} is the other side's value in the unchanged scenario, and that has no metric"
+        )
+        raise reader.refused(problem)
     return Comparison(reader.text, left, right, mark == "<=")
 
 
