@@ -1,12 +1,13 @@
 """The search: trials, constraints, pruning, going on, several workers; runs follow a formula."""
 
 import json
+import statistics
 
 import optuna
 import pytest
 
 import spillway
-from spillway.tuning import confirm, search, workers
+from spillway.tuning import confirm, pruning, search, workers
 from support import TINY
 from tune_runs import alpha, drops, fake
 
@@ -268,6 +269,42 @@ def test_halving_ends_what_is_not_among_the_better_half(runs):
     assert {percent for _, percent in made.begun} == {25, 50, 100}
 
 
+def test_each_look_is_judged_by_its_own_values(runs):
+    """Drops grow while a run lasts: at 25% all have the same, at 50% they differ."""
+    runs(lambda scenario, _, percent: drops(1 if percent == 25 else alpha(scenario) * percent))
+    tuned = tune(trials=30, looks="25%,50%")
+    trials = tuned.summary["trials"]
+    complete = []
+    for trial in trials:
+        half = 50 * float(trial["set"]["switch.sharing.alpha"])
+        is_behind = len(complete) >= 5 and half > statistics.median(complete)
+        assert trial["state"] == ("pruned" if is_behind else "complete")
+        assert trial["percent"] == (50 if is_behind else 100)
+        if not is_behind:
+            complete.append(half)
+    assert 5 < len(complete) < 30
+
+
+def test_halving_goes_by_how_much_longer_the_next_look_is(runs):
+    """Of 10%, 30% and 60%: a third, a half, and of 60% and the end a half again."""
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    tuned = tune(trials=40, looks="10%,30%,60%", pruner="halving", sampler="random")
+    reached = {10: [], 30: [], 60: []}
+    ended = []
+    for trial in tuned.summary["trials"]:
+        (value,) = trial["values"]
+        for look, factor in ((10, 3), (30, 2), (60, 2)):
+            reached[look].append(value)
+            best = sorted(reached[look])[: max(1, len(reached[look]) // factor)]
+            if value > best[-1]:
+                assert (trial["state"], trial["percent"]) == ("pruned", look)
+                ended.append(look)
+                break
+        else:
+            assert trial["state"] == "complete"
+    assert {*ended} == {10, 30, 60}
+
+
 def firsts(trials):
     return [trial["values"][0] for trial in trials]
 
@@ -335,12 +372,72 @@ def test_a_study_that_was_cut_anywhere_goes_on_as_if_nothing_had_happened(
     cut(search.Runs, "finish", 2)
     cut(optuna.Trial, "suggest_float", 2)
     cut(optuna.Trial, "report", 3)
-    cut(optuna.Trial, "should_prune", 3)
+    cut(pruning, "is_ended", 3)
     cut(optuna.Study, "tell", 2)
     cut(confirm.Runs, "finish", 12)
     tuned = tune(**asked, out=tmp_path / "out")
     assert values(tuned) == whole
     assert not (tmp_path / "out" / "INCOMPLETE").exists()
+
+
+@pytest.mark.parametrize("pruner", ["median", "halving"])
+@pytest.mark.parametrize(("owner", "name"), [(pruning, "is_ended"), (optuna.Study, "tell")])
+def test_a_trial_that_was_cut_before_it_was_ended_is_ended(
+    runs, tmp_path, monkeypatch, pruner, owner, name
+):
+    """At every fourth of the answers, and of what follows from them."""
+    runs(lambda scenario, seed, percent: drops((alpha(scenario) - 3) ** 2 * percent + seed))
+    asked = {"trials": 12, "pruner": pruner, "confirm_seeds": "none"}
+    whole = values(tune(**asked))
+    assert "pruned" in {trial["state"] for trial in whole}
+    real, calls = getattr(owner, name), []
+
+    def wrapped(*arguments, **more):
+        calls.append(name)
+        if len(calls) % 4 == 0:
+            raise KilledError
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(owner, name, wrapped)
+    kills = 0
+    while True:
+        try:
+            tuned = tune(**asked, out=tmp_path / "out")
+            break
+        except KilledError:
+            kills += 1
+    assert kills > 2 and values(tuned) == whole
+
+
+def test_generations_go_on_as_if_nothing_had_happened(runs, tmp_path, monkeypatch):
+    """Within the third generation, between two values of a trial."""
+
+    def formula(scenario, seed, _):
+        threshold = float(scenario["switch"]["aqm"]["threshold"].removesuffix("pkt"))
+        more = threshold * (1 + alpha(scenario))
+        return drops((alpha(scenario) - 3) ** 2 + seed, timeouts=more)
+
+    runs(formula)
+    keys = ["switch.aqm.threshold=5pkt..39pkt", "routing.hash_seed=1..50"]
+    asked = {"over": [SHARING, ALPHA, *keys], "maximize": "timeouts", "sampler": "nsga2"}
+    asked |= {"trials": 45, "confirm_seeds": "none"}
+    whole = values(tune(**asked))
+    real, calls, kills = optuna.Trial._suggest, [], 0
+
+    def wrapped(*arguments, **more):
+        calls.append(1)
+        if len(calls) > 130 and len(calls) % 7 == 0:
+            raise KilledError
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(optuna.Trial, "_suggest", wrapped)
+    while True:
+        try:
+            tuned = tune(**asked, out=tmp_path / "out")
+            break
+        except KilledError:
+            kills += 1
+    assert kills > 5 and values(tuned) == whole
 
 
 def test_a_trial_whose_process_ends_again_and_again_has_failed(runs, tmp_path, monkeypatch):

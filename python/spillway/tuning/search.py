@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.progress import Follow
 from spillway.threads import side_by_side
-from spillway.tuning import samplers
+from spillway.tuning import pruning, samplers
 from spillway.tuning.goal import INVALID, Aims, MissingError, Readings
 from spillway.tuning.runs import Runs, StoppedError
 from spillway.tuning.space import Choices, Parameter, Space
@@ -105,7 +105,6 @@ class Search:
         self._mine: set[int] = set()
         self._beats = Beats(study) if is_shared else None
         self._others = OtherWorkers()
-        study.pruner = samplers.pruner(plan.pruner, plan.looks)
 
     def go(self) -> bool:
         """Goes on until there are enough trials. Returns whether Ctrl-C has ended it."""
@@ -196,7 +195,10 @@ class Search:
             drawn = again.ask()
             self._chosen(drawn)
             keeps = self._study._storage
-            keeps.set_trial_system_attr(left._trial_id, "fixed_params", dict(drawn.params))
+            # What the sampler notes with a trial, such as its generation, is part of it.
+            noted = again.get_trials(deepcopy=False)[-1].system_attrs
+            for key, value in {**noted, "fixed_params": dict(drawn.params)}.items():
+                keeps.set_trial_system_attr(left._trial_id, key, value)
         self._study.sampler = self._sampler(left.number)
         return optuna.Trial(self._study, left._trial_id)
 
@@ -282,12 +284,32 @@ class Search:
         except MissingError:
             # There may be no such flow so early; a trial that never has one fails at its end.
             return False
+        value = self._aims.values(readings[-1])[0]
         with self._lock:
-            frozen = self._study.get_trials(deepcopy=False)[trial.number]
+            trials = self._study.get_trials(deepcopy=False)
             # A trial that goes on after its process was killed has told some of it already.
-            if percent not in frozen.intermediate_values:
-                trial.report(self._aims.values(readings[-1])[0], percent)
-            return trial.should_prune()
+            if percent not in trials[trial.number].intermediate_values:
+                trial.report(value, percent)
+            return self._is_behind(trial.number, value, percent, trials)
+
+    def _is_behind(
+        self, number: int, value: float, percent: int, trials: Sequence[FrozenTrial]
+    ) -> bool:
+        """Whether a trial is ended at a look, by what others had there."""
+        from optuna.trial import TrialState
+
+        others = [
+            each for each in trials if each.number != number and percent in each.intermediate_values
+        ]
+        complete = [each for each in others if each.state == TrialState.COMPLETE]
+        return pruning.is_ended(
+            self._plan.pruner,
+            value,
+            [each.intermediate_values[percent] for each in complete],
+            [each.intermediate_values[percent] for each in others],
+            pruning.factor_at(percent, [look for look in self._default.looks if look != END]),
+            self._aims.goals[0].is_minimised,
+        )
 
     def _same(self, chosen: Mapping[str, str]) -> FrozenTrial | None:
         """A complete trial with these values: runs with the same seeds would come to the same."""

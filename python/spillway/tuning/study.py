@@ -19,7 +19,7 @@ from spillway.progress import Follow, duration
 from spillway.run import prepared
 from spillway.scenario import Scenario, Source
 from spillway.threads import processors
-from spillway.tuning import confirm, importance, samplers, storage
+from spillway.tuning import confirm, importance, pruning, samplers, storage
 from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
 from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
@@ -227,7 +227,7 @@ def _request(
     is_single = len(found.goals) == 1
     chosen = _looks(looks, is_single and pruner != "none", scenario)
     pruner = pruner or ("median" if chosen else "none")
-    _one_of("pruner", pruner, samplers.PRUNERS)
+    _one_of("pruner", pruner, pruning.PRUNERS)
     if not is_single and (chosen or pruner != "none"):
         hint = "with several goals every trial runs to its end"
         raise ScenarioError("several goals, and trials that are ended early", hint)
