@@ -5,14 +5,14 @@
 
 The folder gets `NETWORK/search/POLICY`, a study of `spillway tune`, and `NETWORK/runs/NAME.json`,
 the numbers of a run. The same command goes on after an interruption, and makes only what is not
-there. With names of networks only these are made.
+there, and of which docs/tuned has no numbers yet: what it has is kept, and is removed to be made
+anew. With names of networks only these are made.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ from spillway.progress import Progress
 from spillway.reproduce.comparison.setup import schemes
 from spillway.run import prepared, run_to
 from spillway.threads import side_by_side
+from tuned_numbers import file_name, kept
 
 Json = dict[str, Any]
 Say = Callable[[str], object]
@@ -132,6 +133,21 @@ class Network:
         begins = self.learns_ms if policy in LEARNERS else BEGINS_MS
         return f"warmup={begins}ms", f"duration={begins + COUNTED_MS}ms"
 
+    def asked(self, policy: str) -> Json:
+        """The question about a policy, with all that its answer hangs on."""
+        return {
+            "scenario": self.scenario,
+            "set": [*self.policies()[policy]],
+            "over": self.over(policy),
+            "goal": self.goal,
+            "least_goodput": LEAST_GOODPUT,
+            "trials": TRIALS,
+            "seeds": [*SEARCH_SEEDS],
+            "times": [*self.times(policy)],
+            "new_seeds": [*NEW_SEEDS],
+            "new_times": [*self.confirmed],
+        }
+
     @property
     def confirmed(self) -> tuple[str, str]:
         """The same of the confirmation."""
@@ -150,15 +166,6 @@ def _at(table: Mapping[str, Any], path: str) -> Any:
     for step in path.split("."):
         found = found[step]
     return found
-
-
-def file_name(text: str) -> str:
-    """A policy's name as that of a file.
-
-    >>> file_name("abm, as in its program")
-    'abm-as-in-its-program'
-    """
-    return re.sub(r"\W+", "-", text)
 
 
 def search_folder(network: Path, policy: str) -> Path:
@@ -180,6 +187,9 @@ class Work:
     def make(self) -> None:
         """All searches, each with its confirmation."""
         for policy, sets in self.network.policies().items():
+            if kept(self.folder.name, policy, self.network.asked(policy)) is not None:
+                self._say(f"{self.network.scenario}: {policy}: docs/tuned has its numbers")
+                continue
             self.confirm(f"{policy} {DEFAULT}", sets)
             best = self.search(policy, sets)
             if best is not None:

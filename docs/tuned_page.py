@@ -3,8 +3,9 @@
     python docs/tuned.py tuned
     python docs/tuned_page.py tuned
 
-Policies of which runs are missing are left out and named. A network whose runs are not there, or
-that has no place on the page, is left as it is.
+What is complete in the folder is first taken into docs/tuned; without a folder the page is written
+from what is there. Policies that are not complete are left out and named. A network of which
+nothing is there, or that has no place on the page, is left as it is.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from spillway.palette import COLOURS
 from spillway.reproduce.draw import drawing_of
 from spillway.reproduce.tally import seeds_in_words
 from tuned import BASE, DEFAULT, NETWORKS, NEW_SEEDS, TUNED, Network, run_file, search_folder
+from tuned_numbers import keep, kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +83,23 @@ def _middle(tails: Sequence[float]) -> float:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def load(name: str, folder: Path) -> Tuned | None:
+def take(name: str, folder: Path) -> None:
+    """Takes what is complete of a network in a folder of docs/tuned.py into docs/tuned."""
+    network = NETWORKS[name]
+    for policy in network.policies():
+        found = _policy(folder / name, policy)
+        if found is not None:
+            keep(name, policy, network.asked(policy), *found, network.classes)
+
+
+def load(name: str) -> Tuned | None:
     """What has come of a network; None if no policy is complete."""
     network = NETWORKS[name]
     studies: dict[str, Json] = {}
     runs: dict[str, list[Row]] = {}
     missing = []
     for policy in network.policies():
-        found = _policy(folder / name, policy)
+        found = kept(name, policy, network.asked(policy))
         if found is None:
             missing.append(policy)
             continue
@@ -272,14 +283,16 @@ def _draw(axis: Axes, found: Tuned) -> None:
     axis.set_xlabel("tail: geometric mean of the p99 slowdowns", fontsize=8)
 
 
-def main(folder: Path) -> None:
+def main(folder: Path | None) -> None:
     """Writes tables and plots."""
+    for name in NETWORKS if folder is not None else ():
+        take(name, folder)
     page = PAGE.read_text(encoding="utf-8")
     placed = [name for name in NETWORKS if f"<!-- table: tuned-{name} -->" in page]
-    loaded = {name: load(name, folder) for name in placed}
+    loaded = {name: load(name) for name in placed}
     networks = {name: found for name, found in loaded.items() if found is not None}
     if not networks:
-        raise SystemExit(f"{folder} has no complete policy of a network on the page")
+        raise SystemExit("no policy is complete of a network on the page")
     blocks = {f"tuned-{name}": block(found) for name, found in networks.items()}
     PAGE.write_text(written(page, blocks), encoding="utf-8")
     for name, found in networks.items():
@@ -287,6 +300,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         raise SystemExit(__doc__)
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]) if len(sys.argv) == 2 else None)

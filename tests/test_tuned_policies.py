@@ -6,6 +6,7 @@ import math
 import pytest
 
 import tuned
+import tuned_numbers
 import tuned_page
 from spillway.reproduce.comparison import networks
 from spillway.reproduce.comparison.setup import schemes
@@ -93,7 +94,7 @@ NETWORK = tuned.Network(str(TINY), ("short", "incast"), "switch", (), 1)
 
 
 @pytest.fixture
-def made(monkeypatch):
+def made(monkeypatch, tmp_path):
     """A small network, two policies, few trials; what is said is the list."""
     few = [each for each in schemes() if each.name in ("cs", "dt")]
     monkeypatch.setattr(tuned, "schemes", lambda *_, **__: few)
@@ -102,6 +103,7 @@ def made(monkeypatch):
         monkeypatch.setattr(tuned, name, value)
     monkeypatch.setattr(tuned_page, "NEW_SEEDS", (5, 6, 7))
     monkeypatch.setitem(tuned.NETWORKS, "tiny", NETWORK)
+    monkeypatch.setattr(tuned_numbers, "FOLDER", tmp_path / "docs")
 
 
 def work(folder, said):
@@ -134,7 +136,8 @@ def test_what_is_there_is_not_made_again(tmp_path):
 @pytest.mark.usefixtures("made")
 def test_the_tables_are_of_what_was_run(tmp_path):
     work(tmp_path, []).make()
-    found = tuned_page.load("tiny", tmp_path)
+    tuned_page.take("tiny", tmp_path)
+    found = tuned_page.load("tiny")
     assert [*found.studies] == ["cs", "dt"]
     rows = found.results.runs["dt tuned"]
     assert [row["seed"] for row in rows] == [5, 6, 7]
@@ -153,12 +156,33 @@ def test_the_tables_are_of_what_was_run(tmp_path):
     ]
     mean = sum(run["summary"]["goodput_gbps"]["all"] for run in runs) / 2
     assert asked == [f"goodput_gbps.all >= {0.98 * mean:.6g}"]
-    # A policy with a run missing is left out, and named.
+    # All that the page tells is kept: it is the same without the folder's own files.
+    again, _ = tuned_page._policy(tmp_path / "tiny", "dt")
+    assert tuned_page.values(again) == tuned_page.values(found.studies["dt"])
+
+
+@pytest.mark.usefixtures("made")
+def test_a_policy_that_is_not_complete_is_left_out_and_named(tmp_path):
+    work(tmp_path, []).make()
     tuned.run_file(tmp_path / "tiny", "cs tuned", 6).unlink()
-    found = tuned_page.load("tiny", tmp_path)
+    tuned_page.take("tiny", tmp_path)
+    found = tuned_page.load("tiny")
     assert [*found.studies] == ["dt"] and "Not run to the end: `cs`." in tuned_page.block(found)
-    tuned.run_file(tmp_path / "tiny", "dt default", 6).unlink()
-    assert tuned_page.load("tiny", tmp_path) is None
+    # What is kept is not made again, whatever folder is named.
+    said = []
+    work(tmp_path / "other", said).make()
+    assert f"{TINY}: dt: docs/tuned has its numbers" in said
+    assert not (tmp_path / "other/tiny/search/dt").exists()
+    assert (tmp_path / "other/tiny/search/cs").exists()
+
+
+@pytest.mark.usefixtures("made")
+def test_numbers_of_another_question_are_not_taken(tmp_path, monkeypatch):
+    work(tmp_path, []).make()
+    tuned_page.take("tiny", tmp_path)
+    assert tuned_page.load("tiny") is not None
+    monkeypatch.setattr(tuned, "TRIALS", 4)
+    assert tuned_page.load("tiny") is None
 
 
 @pytest.mark.usefixtures("made")
@@ -280,12 +304,12 @@ def test_the_page_has_a_place_for_every_table_that_is_there(found, tmp_path, mon
     page.write_text("before\n<!-- table: tuned-credence -->\nold\n<!-- end -->\nafter\n")
     monkeypatch.setattr(tuned_page, "PAGE", page)
     monkeypatch.setattr(tuned_page, "IMAGES", tmp_path)
-    monkeypatch.setattr(tuned_page, "load", lambda name, _: found if name == "credence" else None)
-    tuned_page.main(tmp_path)
+    monkeypatch.setattr(tuned_page, "load", lambda name: found if name == "credence" else None)
+    tuned_page.main(None)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert tuned_page.table(found) in text
     assert (tmp_path / "tuned-credence.png").stat().st_size > 1000
     monkeypatch.setattr(tuned_page, "load", lambda *_: None)
-    with pytest.raises(SystemExit, match="has no complete policy of a network on the page"):
-        tuned_page.main(tmp_path)
+    with pytest.raises(SystemExit, match="no policy is complete of a network on the page"):
+        tuned_page.main(None)
