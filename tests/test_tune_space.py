@@ -177,9 +177,70 @@ def test_the_scenario_s_own_values_are_known():
     assert space("transport.max_rto=1s,2s").default(resolved) == {"transport.max_rto": "1s"}
 
 
+def test_what_a_choice_drops_is_not_the_scenario_s_own():
+    policy = ('switch.sharing={ kind = "dt", alpha = 0.05 }',)
+    resolved = Scenario.of(TINY).set(*policy).resolved
+    # The choice dt has alpha 0.5, which is not the scenario's.
+    assert space("switch.sharing=dt,sp", set=policy).default(resolved) is None
+    # With its kind alone alpha stays; it is set again where it is varied, or stands in the choice.
+    for over, own in (
+        (["switch.sharing.kind=dt,sp"], {"switch.sharing.kind": "dt"}),
+        (
+            ["switch.sharing=dt,sp", "switch.sharing.alpha=0.01..8:log"],
+            {"switch.sharing": "dt", "switch.sharing.alpha": "0.05"},
+        ),
+        (
+            ['switch.sharing=dt,{ kind = "dt", alpha = 0.05 }'],
+            {"switch.sharing": '{ kind = "dt", alpha = 0.05 }'},
+        ),
+    ):
+        assert space(*over, set=policy).default(resolved) == own
+    # What is dropped may also be another key than the one that is varied.
+    other = ('switch.sharing={ kind = "dt", alpha = 0.05, count_arrival = false }',)
+    found = space("switch.sharing=dt,sp", "switch.sharing.alpha=0.01..8:log", set=other)
+    assert found.default(Scenario.of(TINY).set(*other).resolved) is None
+
+
+def test_a_key_that_is_not_set_is_the_scenario_s_own_choice():
+    resolved = Scenario.of(TINY).resolved
+    found = space("switch.leaf.sharing=,lqd")
+    assert found.default(resolved) == {"switch.leaf.sharing": ""}
+    # Below it are others, and what the scenario says of all tiers is no value of the leaf's.
+    found = space("switch.leaf.sharing=lqd,,dt", "switch.leaf.sharing.alpha=0.1..8.0")
+    assert found.default(resolved) == {"switch.leaf.sharing": ""}
+    # Unset is also the default of a policy's key, and not what is set to another value.
+    found = space("switch.sharing.alpha=,1", SHARING)
+    assert found.default(resolved) == {"switch.sharing": "dt", "switch.sharing.alpha": ""}
+    own = ("switch.leaf.sharing=abm",)
+    found = space("switch.leaf.sharing=,lqd", set=own)
+    assert found.default(Scenario.of(TINY).set(*own).resolved) is None
+
+
+def test_the_scenario_s_own_number_is_written_as_it_is_there():
+    own = ("switch.sharing.alpha=0.123456",)
+    found = space(ALPHA, set=own)
+    assert found.default(Scenario.of(TINY).set(*own).resolved) == {
+        "switch.sharing.alpha": "0.123456"
+    }
+    (alpha,) = found.parameters
+    assert alpha.text(0.123456) == "0.123456" and alpha.text(0.123457) == "0.1235"
+    # A whole number of a range of whole ones may have a point in the scenario.
+    found = space("switch.sharing.alpha=1..64:log", set=("switch.sharing.alpha=2.0",))
+    assert found.parameters[0].text(2) == "2.0" and found.parameters[0].text(3) == "3"
+    assert str(found.parameters[0]) == "switch.sharing.alpha=1..64:log"
+
+
+def test_a_section_called_like_a_place_is_another_one():
+    named = ('traffic.background.name="1"',)
+    found = space("traffic.1.load=0.1..0.8", "traffic[1].fan_in=2..4", set=named)
+    resolved = Scenario.of(TINY).set(*named).resolved
+    assert found.default(resolved) == {"traffic.1.load": "0.5", "traffic[1].fan_in": "4"}
+
+
 @pytest.mark.parametrize(
     ("over", "problem"),
     [
+        (["traffic.0.load=-1..1"], "traffic.background.load: -1 is not valid"),
         (["switch.foo=1..3"], "switch.foo: unknown key"),
         (["switch.sharing.alpha[1]=0.1..8"], "there is no list alpha"),
         (["traffic.foo.load=0.1..0.2"], 'there is no traffic called "foo"'),

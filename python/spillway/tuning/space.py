@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -18,6 +19,8 @@ Over: TypeAlias = str | Mapping[str, Any] | Iterable[str]
 lists of values.
 """
 Assignments: TypeAlias = tuple[str, ...]
+Path: TypeAlias = tuple[str | int, ...]
+"""The steps to a value: keys of tables, and places in lists."""
 
 _HINT = "for one: switch.sharing.alpha=0.1..8:log, or switch.sharing=dt,lqd"
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -25,6 +28,8 @@ _RANGE = re.compile(
     rf"(?P<low>{_NUMBER})(?P<unit>[A-Za-z%][\w/%]*)?\s*\.\.\s*"
     rf"(?P<high>{_NUMBER})(?P<other>[A-Za-z%][\w/%]*)?(?P<options>(?::[^:]*)*)"
 )
+_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
+"""A step of a key: a name, or a place in brackets."""
 _DIGITS = 4
 """The significant digits with which a number from between two others is written."""
 _MOST_PLACES = 1_000_000_000
@@ -43,6 +48,8 @@ class Range:
     """Whether equal ratios count the same, and not equal distances."""
     step: float | None = None
     """The distance between neighbours, from `low` on; None between all that can be written."""
+    own: str = field(default="", compare=False)
+    """The scenario's own value, if it is in it: that number is written just so."""
 
     @property
     def is_whole(self) -> bool:
@@ -55,6 +62,11 @@ class Range:
         >>> Range("k", 0.1, 8).text(0.72635), Range("k", 10, 200, "pkt", step=1).text(57)
         ('0.7264', '57pkt')
         """
+        if self.own and value == self.value(self.own):
+            return self.own
+        return self._written(value)
+
+    def _written(self, value: float) -> str:
         if self.is_whole:
             return f"{round(value)}{self.unit}"
         is_exact = value in (self.low, self.high)
@@ -83,7 +95,7 @@ class Range:
     @property
     def ends(self) -> tuple[str, str]:
         """Its least and greatest value as a scenario has them."""
-        return self.text(self.low), self.text(self.high)
+        return self._written(self.low), self._written(self.high)
 
     def __str__(self) -> str:
         options = ":log" if self.is_log else ""
@@ -209,12 +221,17 @@ class Space:
     def __init__(self, base: Scenario, given: Sequence[Parameter]) -> None:
         """Refuses a value that the scenario refuses, and a key that no choice has."""
         self.base = base
-        self.parameters = sorted(given, key=lambda each: _depth(each.key))
+        self._resolved = base.checked().resolved
+        resolved = tomllib.loads(self._resolved)
+        self.parameters = [
+            _with_own(each, resolved) for each in sorted(given, key=lambda each: _depth(each.key))
+        ]
+        self._paths = {each.key: _path(resolved, each.key) for each in self.parameters}
         self._above = {
             each.key: [
                 other
                 for other in self.parameters
-                if isinstance(other, Choices) and _is_below(each.key, other.key)
+                if isinstance(other, Choices) and self._is_below(each, other)
             ]
             for each in self.parameters
         }
@@ -256,22 +273,70 @@ class Space:
 
     def own(self, resolved: Mapping[str, Any]) -> dict[str, str]:
         """The values that the scenario has itself, inside of what is varied or not."""
-        found = {}
-        for parameter in self.parameters:
-            try:
-                found[parameter.key] = _own(resolved, parameter.key)
-            except _OutsideError:
-                continue
-        return found
+        found = {each.key: _own(resolved, each.key) for each in self.parameters}
+        return {key: value for key, value in found.items() if value is not None}
 
     def default(self, resolved: Mapping[str, Any]) -> dict[str, str] | None:
-        """The values that the scenario has itself, if all of them are among those varied."""
+        """The values that the scenario has itself, if all of them are among those varied.
+
+        They are its own only if it stays the same with them: a choice replaces a whole policy.
+        """
+        kept = {each.key: self._kept(each, resolved) for each in self.parameters}
+        return self._completed({}, self.parameters, kept)
+
+    def _completed(
+        self,
+        found: Mapping[str, str],
+        left: Sequence[Parameter],
+        kept: Mapping[str, Sequence[str]],
+    ) -> dict[str, str] | None:
+        """Values with which nothing changes: these, and such as are kept of the parameters left."""
+        if not left:
+            same = self._resolved_with(assignments(found)) == self._resolved
+            return dict(found) if same else None
+        first, *others = left
+        if not self.matters(first, found):
+            return self._completed(found, others, kept)
+        each = (
+            self._completed({**found, first.key: value}, others, kept) for value in kept[first.key]
+        )
+        return next((chosen for chosen in each if chosen is not None), None)
+
+    def _kept(self, parameter: Parameter, resolved: Mapping[str, Any]) -> list[str]:
+        """The values with which a parameter alone may be as it is, the one as it is written first.
+
+        Where others are below it, only what it is called must stay.
+        """
+        own = _own(resolved, parameter.key)
+        if isinstance(parameter, Range):
+            return [] if own is None or parameter.value(own) is None else [own]
+        has_below = any(parameter in above for above in self._above.values())
+
+        def is_kept(value: str) -> bool:
+            found = self._resolved_with([f"{parameter.key}={value}"])
+            if found is None or not has_below:
+                return found == self._resolved
+            return _own(tomllib.loads(found), parameter.key) == own
+
+        return sorted(filter(is_kept, parameter.values), key=lambda value: value != own)
+
+    def _resolved_with(self, given: Sequence[str]) -> str | None:
+        """The whole scenario with some assignments; None if it is none."""
         try:
-            found = self.chosen(lambda parameter: _own(resolved, parameter.key))
-        except _OutsideError:
+            return self.base.set(*given).checked().resolved
+        except ScenarioError:
             return None
-        inside = (each.value(found[each.key]) for each in self.parameters if each.key in found)
-        return None if any(value is None for value in inside) else found
+
+    def _is_below(self, parameter: Parameter, above: Parameter) -> bool:
+        """Whether a parameter's key is one below another's."""
+        path, other = self._paths[parameter.key], self._paths[above.key]
+        return len(path) > len(other) and path[: len(other)] == other
+
+    def _concerns(self, error: ScenarioError, parameter: Parameter) -> bool:
+        """Whether an error is about this key, or about a part of its path."""
+        path = _path(tomllib.loads(self._resolved), error.path)
+        own = self._paths[parameter.key]
+        return bool(error.path) and path[: len(own)] == own[: len(path)]
 
     def _check(self, parameter: Parameter) -> None:
         """Reads the scenario with the ends, or with every choice, beside what may stand above."""
@@ -300,7 +365,7 @@ class Space:
         try:
             self.base.set(*above, f"{parameter.key}={value}").checked()
         except ScenarioError as error:
-            if any(text in str(error) for text in _NO_KEY) and _concerns(error, parameter.key):
+            if any(text in str(error) for text in _NO_KEY) and self._concerns(error, parameter):
                 return error
             if is_checked and self._is_to_blame(error, parameter):
                 raise
@@ -309,7 +374,7 @@ class Space:
     def _is_to_blame(self, error: ScenarioError, parameter: Parameter) -> bool:
         """Whether no other parameter could make a value valid."""
         if any(text in str(error) for text in _NO_VALUE):
-            return _concerns(error, parameter.key)
+            return self._concerns(error, parameter)
         # A policy may lack a key that is varied, too. That two numbers do not go together is of
         # no concern here.
         has_below = any(parameter in above for above in self._above.values())
@@ -318,13 +383,6 @@ class Space:
 
 _NO_KEY = (": unknown key", ": there is no ", " has no element [", " has no keys below it")
 _NO_VALUE = (" is not valid; expected ", " is not known; expected ")
-
-
-def _concerns(error: ScenarioError, key: str) -> bool:
-    """Whether an error is about this key, or about a part of its path."""
-    key = key.removesuffix(".kind")
-    path = error.path
-    return bool(path) and (key == path or _is_below(key, path) or _is_below(path, key))
 
 
 def assignments(chosen: Mapping[str, str]) -> Assignments:
@@ -341,15 +399,35 @@ def _depth(key: str) -> int:
     return len(re.split(r"[.\[]", key.removesuffix(".kind")))
 
 
-def _is_below(key: str, above: str) -> bool:
-    """Whether a key is that one, or one below it.
+def _path(resolved: Mapping[str, Any], key: str) -> Path:
+    """The steps to a key's value: the same ones for all names that a key has.
 
-    >>> _is_below("a.b[1]", "a.b"), _is_below("a.b.c", "a.b.kind"), _is_below("a.bc", "a.b")
-    (True, True, False)
+    >>> _path({"a": [{"name": "x"}]}, "a.x.b") == _path({"a": [{"name": "x"}]}, "a[00].b.kind")
+    True
+    >>> _path({}, "a.b[1]"), _path({}, "a.b.kind")
+    (('a', 'b', 1), ('a', 'b'))
     """
-    above = above.removesuffix(".kind")
-    rest = key.removeprefix(above) if key.startswith(above) else "?"
-    return key != f"{above}.kind" and bool(rest) and rest[0] in ".["
+    steps: list[str | int] = []
+    found: Any = resolved
+    for name, place in _STEP.findall(key.removesuffix(".kind")):
+        text = name or place
+        listed = found if isinstance(found, list) else []
+        names = [each.get("name") if isinstance(each, Mapping) else None for each in listed]
+        if name in names:
+            steps.append(names.index(name))
+        elif not isinstance(found, Mapping) and re.fullmatch(r"\+?[0-9]+", text):
+            steps.append(int(text))
+        else:
+            steps.append(text)
+        found = _below(found, steps[-1])
+    return tuple(steps)
+
+
+def _below(found: Any, step: str | int) -> Any:
+    """What a step leads to; None if there is no such value."""
+    if isinstance(found, list):
+        return found[step] if isinstance(step, int) and step < len(found) else None
+    return found.get(step) if isinstance(found, Mapping) else None
 
 
 def _some(parameter: Parameter) -> str:
@@ -364,23 +442,18 @@ def _combinations(above: Sequence[Choices]) -> list[list[str]]:
     return found
 
 
-class _OutsideError(Exception):
-    """The scenario has no such value of its own, or one of another form."""
+def _with_own(parameter: Parameter, resolved: Mapping[str, Any]) -> Parameter:
+    """A range that knows the scenario's own value, if that is in it."""
+    own = _own(resolved, parameter.key) if isinstance(parameter, Range) else None
+    if not isinstance(parameter, Range) or own is None or parameter.value(own) is None:
+        return parameter
+    return replace(parameter, own=own)
 
 
-def _own(resolved: Mapping[str, Any], key: str) -> str:
-    """The scenario's own value of a key."""
+def _own(resolved: Mapping[str, Any], key: str) -> str | None:
+    """The scenario's own value of a key; of a policy it is the name."""
     found: Any = resolved
-    for step in re.split(r"[.\[]", key.removesuffix(".kind").replace("]", "")):
-        if isinstance(found, Mapping):
-            found = found.get(step)
-        elif isinstance(found, list):
-            named = [each for each in found if isinstance(each, dict) and each.get("name") == step]
-            place = int(step) if step.isdecimal() else len(found)
-            found = named[0] if named else found[place] if place < len(found) else None
-        else:
-            raise _OutsideError
+    for step in _path(resolved, key):
+        found = _below(found, step)
     kind = found.get("kind") if isinstance(found, Mapping) else found
-    if kind is None or isinstance(kind, Mapping):
-        raise _OutsideError
-    return written(key, kind)
+    return None if kind is None or isinstance(kind, Mapping) else written(key, kind)
