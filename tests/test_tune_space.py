@@ -230,6 +230,25 @@ def test_the_scenario_s_own_number_is_written_as_it_is_there():
     assert str(found.parameters[0]) == "switch.sharing.alpha=1..64:log"
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("traffic.background.load", "traffic.0.load"),
+        ("traffic.background.load", "traffic[0].load"),
+        ("traffic.00.load", "traffic[0].load"),
+        ("switch.sharing.alpha[1]", "switch.sharing.alpha[01]"),
+        ("switch.sharing.alpha[1]", "switch.sharing.alpha.1"),
+    ],
+)
+def test_two_names_of_one_key_are_refused(keys):
+    lists = ("switch.queues_per_port=2", "switch.sharing.alpha=[1, 0.5]")
+    with pytest.raises(ScenarioError) as raised:
+        space(*(f"{key}=0.1..0.8" for key in keys), set=lists)
+    names = sorted(keys, key=lambda key: len(key.split(".")) + key.count("["))
+    expected = f"{names[0]} and {names[1]} are two names of one key, which is varied twice"
+    assert str(raised.value) == expected and raised.value.hint == "one range or list for each key"
+
+
 def test_a_section_called_like_a_place_is_another_one():
     named = ('traffic.background.name="1"',)
     found = space("traffic.1.load=0.1..0.8", "traffic[1].fan_in=2..4", set=named)

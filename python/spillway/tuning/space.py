@@ -227,6 +227,7 @@ class Space:
             _with_own(each, resolved) for each in sorted(given, key=lambda each: _depth(each.key))
         ]
         self._paths = {each.key: _path(resolved, each.key) for each in self.parameters}
+        _check_paths(self._paths)
         self._above = {
             each.key: [
                 other
@@ -428,6 +429,17 @@ def _below(found: Any, step: str | int) -> Any:
     if isinstance(found, list):
         return found[step] if isinstance(step, int) and step < len(found) else None
     return found.get(step) if isinstance(found, Mapping) else None
+
+
+def _check_paths(paths: Mapping[str, Path]) -> None:
+    """Refuses two names of one key."""
+    first: dict[Path, str] = {}
+    for key, path in paths.items():
+        if first.setdefault(path, key) != key:
+            raise ScenarioError(
+                f"{first[path]} and {key} are two names of one key, which is varied twice",
+                "one range or list for each key",
+            )
 
 
 def _some(parameter: Parameter) -> str:
