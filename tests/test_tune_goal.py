@@ -1,12 +1,14 @@
 """Goals, constraints and fronts, by numbers that can be worked out by hand."""
 
 import json
+import re
 
 import pytest
 
+import spillway
 from spillway import Scenario, ScenarioError, _core
 from spillway.tuning.expression import UndefinedError, comparison, expression
-from spillway.tuning.goal import Aims, MissingError, front
+from spillway.tuning.goal import REASONS, Aims, MissingError, front
 from support import TINY
 
 
@@ -124,6 +126,7 @@ def test_metrics_are_named_as_in_compare_or_by_their_path_in_the_summary(example
         ("xyzzy", "docs/results.md names all metrics"),
         ("run.cpu_s", None),
         ("seed", None),
+        ("drops.full", None),
     ],
 )
 def test_an_unknown_metric_is_refused(example, name, hint):
@@ -131,6 +134,64 @@ def test_an_unknown_metric_is_refused(example, name, hint):
         Aims(name, (), (), example)
     assert str(raised.value) == f"there is no metric {name!r}"
     assert hint is None or hint in raised.value.hint
+
+
+def test_reasons_for_which_nothing_was_lost_count_as_0(example, tiny):
+    aims = Aims("drops.over_threshold + 1000 * drops.aqm", (), "drops.headroom <= 0", example)
+    assert tiny.summary["drops"] == {"over_threshold": 236}
+    nothing = {**tiny.summary, "drops": {}}
+    assert aims.readings([tiny.summary, nothing]) == {
+        "drops.over_threshold": [236, 0],
+        "drops.aqm": [0, 0],
+        "drops.headroom": [0, 0],
+    }
+    with pytest.raises(ScenarioError) as raised:
+        Aims("drops.over_treshold", (), (), example)
+    assert raised.value.hint == "did you mean `drops.over_threshold`?"
+
+
+def test_a_deadlock_is_no_number(example):
+    lossless = {**example, "pauses": {"pauses": 0, "deadlock": None}}
+    assert Aims("pauses.pauses", (), (), lossless).names == ["pauses.pauses"]
+    with pytest.raises(ScenarioError, match=r"there is no metric 'pauses\.deadlock'"):
+        Aims("pauses.deadlock", (), (), lossless)
+
+
+def test_the_reasons_are_those_of_the_page_on_results():
+    page = (TINY.parents[2] / "docs" / "results.md").read_text()
+    table = page.split("\nThe reasons:\n")[1].strip().split("\n\n")[0]
+    heads = (row.split("|")[1] for row in table.splitlines()[2:])
+    named = [name for head in heads for name in re.findall(r"`(\w+)`", head)]
+    assert tuple(named) == REASONS
+
+
+JOBS = (
+    "name=jobs",
+    "warmup=1ms",
+    "stop=2ms",
+    "duration=2ms",
+    'traffic=[{ name = "ring", kind = "all-reduce", size = "90KB", hosts = "0..3" }]',
+)
+
+
+def test_jobs_that_begin_in_the_warm_up_count_as_none_and_have_no_times(example):
+    scenario = Scenario.of(TINY).set(*JOBS)
+    summary = spillway.run(scenario).summary
+    assert "ring" not in summary["job_us"]
+    start = json.loads(_core.Simulation(scenario.set("warmup=0us").checked()).summary())
+    counts = Aims("job_us.ring.count + iteration_us.ring.unfinished", (), (), start)
+    assert [*counts.readings([summary]).values()] == [[0], [0]]
+    with pytest.raises(MissingError, match=r"has no iteration_us\.ring\.p99"):
+        Aims("iteration_us.ring.p99", (), (), start).readings([summary])
+    # The search knows such names whatever the warm-up is.
+    with pytest.raises(spillway.SpillwayError, match=r"has no iteration_us\.ring\.p99"):
+        spillway.tune(scenario, over="switch.buffer=50KB,70KB", minimize="iteration_us.ring.p99")
+    # There is no such class of jobs.
+    for name in ("job_us.queries.count", "job_us.ring.p90"):
+        with pytest.raises(ScenarioError, match="there is no metric"):
+            Aims(name, (), (), start)
+    with pytest.raises(ScenarioError, match="there is no metric"):
+        Aims("job_us.ring.count", (), (), example)
 
 
 def test_there_are_goals_and_none_twice(example):

@@ -216,7 +216,10 @@ def _reader(name: str, example: Summary) -> Callable[[Summary], float | None]:
     known: dict[str, Metric] = catalogue([example])
     if name in known:
         return known[name].read
-    numbers = dict(_numbers(example))
+    numbers = {
+        **dict(_numbers(example)),
+        **{f"drops.{reason}": ("drops", reason) for reason in REASONS},
+    }
     if name in numbers:
         path = numbers[name]
         return lambda summary: _at(summary, path)
@@ -228,7 +231,22 @@ def _reader(name: str, example: Summary) -> Callable[[Summary], float | None]:
     raise ScenarioError(f"there is no metric {name!r}", hint)
 
 
+REASONS = (
+    "buffer_full",
+    "over_threshold",
+    "pushed_out",
+    "queue_limit",
+    "aqm",
+    "link_down",
+    "link_loss",
+    "no_route",
+    "predicted",
+    "over_delay",
+    "headroom",
+)
+"""Why packets are lost; a summary has only those that there were."""
 _NO_METRICS = ("run", "seed")
+_COUNTS_OF_JOBS = ("count", "unfinished", "with_timeout")
 
 
 def _numbers(
@@ -237,7 +255,8 @@ def _numbers(
     """The names of all numbers in a summary, and their paths; an unknown one is a number, too."""
     for key, value in table.items():
         path = (*above, key)
-        if not above and key in _NO_METRICS:
+        # A deadlock is a table, and its run has failed.
+        if (not above and key in _NO_METRICS) or path == ("pauses", "deadlock"):
             continue
         if isinstance(value, Mapping):
             yield from _numbers(value, path)
@@ -247,8 +266,12 @@ def _numbers(
                 yield ".".join((*above, key.replace("_", "."))), path
 
 
-def _at(summary: Mapping[str, Any], path: Sequence[str]) -> float | None:
+def _at(summary: Summary, path: Sequence[str]) -> float | None:
+    """The number at a path; a count of what has not happened is 0, and may not be there."""
     found: Any = summary
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
-    return None if found is None else float(found)
+    if found is not None:
+        return float(found)
+    of_jobs = path[0] in ("job_us", "iteration_us") and path[-1] in _COUNTS_OF_JOBS
+    return 0.0 if path[0] == "drops" or of_jobs else None

@@ -220,7 +220,8 @@ def _request(
     varied = parameters(over)
     space = Space(scenario, varied)
     _check_plugins(scenario, space)
-    example = json.loads(_core.Simulation(base.checked()).summary())
+    # Without a warm-up, so that jobs which begin at once have their rows.
+    example = json.loads(_core.Simulation(base.set("warmup=0us").checked()).summary())
     found = Aims(*aims, example)
     trials, sampler, pruner, search_seed, jobs = plan
     _one_of("sampler", sampler, samplers.SAMPLERS)
