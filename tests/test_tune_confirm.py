@@ -158,6 +158,14 @@ def test_a_conditional_parameter_is_judged_within_its_branch():
     assert lqd["shares"] == {"traffic.background.load": 1}
 
 
+def test_a_key_of_all_choices_is_judged_among_all_trials():
+    over = [ALPHA, "switch.sharing=dt,abm"]
+    space, trials = study(over, lambda found: found["switch.sharing.alpha"], 40)
+    (found,) = importance.of(space, aims("drops"), trials)
+    assert set(found["shares"]) == {"switch.sharing", "switch.sharing.alpha"}
+    assert found["shares"]["switch.sharing.alpha"] > 0.9
+
+
 def test_nothing_is_said_of_few_trials_or_of_equal_ones():
     for count, value in ((9, lambda found: found["switch.sharing.alpha"]), (20, lambda _: 1.0)):
         space, trials = study([LOAD, ALPHA], value, count)

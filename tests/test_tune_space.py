@@ -125,7 +125,7 @@ def test_a_policy_s_own_keys_matter_only_where_it_is_chosen():
         assert chosen["switch.sharing"] == kind
         assert ("switch.sharing.alpha" in chosen) is has_alpha, kind
         assert found.with_values(chosen).resolved["switch"]["sharing"]["kind"] == kind
-    assert [each.key for each in found.parameters if found.is_conditional(each)] == [keys[1]]
+    assert [each.key for each in found.parameters if found.above(each)] == [keys[1]]
 
 
 def test_a_kind_of_its_own_key_is_a_choice_too():

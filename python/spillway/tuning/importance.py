@@ -1,8 +1,8 @@
 """How much each parameter matters: its share in what makes trials differ.
 
 By functional ANOVA over a random forest (F. Hutter, H. Hoos, K. Leyton-Brown, "An Efficient
-Approach for Assessing Hyperparameter Importance", ICML 2014). A parameter that matters only beside
-one choice is judged among the trials with that choice: elsewhere it has no value.
+Approach for Assessing Hyperparameter Importance", ICML 2014). A parameter that some trials lack,
+since it matters only beside one choice, is judged among the trials with that choice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def of(space: Space, aims: Aims, trials: Sequence[FrozenTrial]) -> list[dict[str
     They add up to 1. They are None where there are too few trials, or all are alike.
     """
     complete = [trial for trial in trials if outcome(trial).get("state") == "complete"]
-    always = [each.key for each in space.parameters if not space.is_conditional(each)]
+    always = _in_all(space, complete)
     found = []
     for place, goal in enumerate(aims.goals):
         branches = []
@@ -38,11 +38,7 @@ def of(space: Space, aims: Aims, trials: Sequence[FrozenTrial]) -> list[dict[str
                 continue
             for value in parameter.values:
                 within = [each for each in complete if each.params.get(parameter.key) == value]
-                keys = [
-                    each.key
-                    for each in space.parameters
-                    if each is not parameter and all(each.key in trial.params for trial in within)
-                ]
+                keys = [key for key in _in_all(space, within) if key != parameter.key]
                 shares = _shares(within, keys, place, goal.direction)
                 branches.append(
                     {"key": parameter.key, "value": value, "trials": len(within), "shares": shares}
@@ -52,6 +48,12 @@ def of(space: Space, aims: Aims, trials: Sequence[FrozenTrial]) -> list[dict[str
             {"goal": goal.text, "trials": len(complete), "shares": shares, "branches": branches}
         )
     return found
+
+
+def _in_all(space: Space, trials: Sequence[FrozenTrial]) -> list[str]:
+    """The keys that have a value in each of these trials."""
+    keys = (each.key for each in space.parameters)
+    return [key for key in keys if all(key in trial.params for trial in trials)]
 
 
 def _shares(

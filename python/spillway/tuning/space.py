@@ -240,10 +240,6 @@ class Space:
         for parameter in self.parameters:
             self._check(parameter)
 
-    def is_conditional(self, parameter: Parameter) -> bool:
-        """Whether it matters beside some choices only, or may."""
-        return bool(self._above[parameter.key])
-
     def above(self, parameter: Parameter) -> list[Choices]:
         """The choices on which it depends."""
         return self._above[parameter.key]
