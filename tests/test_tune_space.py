@@ -76,6 +76,11 @@ def test_choices_are_listed():
     assert [str(each) for each in parameters(mapping)] == ["a=dt,,0.5,true", "b=1..4", "c=1,2"]
 
 
+def test_keys_that_only_begin_like_those_of_measurements_are_varied():
+    keys = ["names", "traffic.background.name", "recorded.short", "limit", "switch.record"]
+    assert [each.key for each in parameters(f"{key}=1..2" for key in keys)] == keys
+
+
 @pytest.mark.parametrize(
     ("over", "problem", "hint"),
     [
@@ -103,6 +108,12 @@ def test_choices_are_listed():
         ("seed=1..3", "seed is no parameter to choose", "say which with seeds"),
         ("duration=1ms..3ms", "duration is no parameter to choose", "makes all runs longer"),
         ("stop=1s,2s", "stop is no parameter to choose", "makes all runs longer"),
+        ("warmup=1ms..3ms", "warmup is no parameter to choose", "changes what is measured"),
+        ("name=x,y", "name is no parameter to choose", "set it for all trials"),
+        ("slowdown_base=ideal,published", "slowdown_base is no parameter", "what is measured"),
+        ("record.short=10KB..90KB", "record.short is no parameter to choose", "what is measured"),
+        ("record={ short = '1KB' },", "record is no parameter to choose", "what is measured"),
+        ("limits.memory=1GB,2GB", "limits.memory is no parameter to choose", "what is measured"),
         (["a=1..2", "a=x,y"], "a is varied twice", "one range or list for each key"),
         (["a=x,y", "a.kind=x,y"], "a is varied twice", "one range or list for each key"),
         ("a=\ud800,b", "half a character", None),

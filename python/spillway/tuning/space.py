@@ -32,6 +32,8 @@ _STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 """A step of a key: a name, or a place in brackets."""
 _DIGITS = 4
 """The significant digits with which a number from between two others is written."""
+_MEASURES = ("name", "warmup", "slowdown_base", "record", "limits")
+"""The keys, and sections, that change nothing in the network."""
 _MOST_PLACES = 1_000_000_000
 """The most places of a range in steps, or of whole numbers."""
 
@@ -161,6 +163,9 @@ def _parameter(text: object) -> Parameter:
         raise ScenarioError("seed is no parameter to choose", hint, typed=typed)
     if key in ("duration", "stop"):
         hint = "the confirmation makes all runs longer; set it for all of them"
+        raise ScenarioError(f"{key} is no parameter to choose", hint)
+    if re.split(r"[.\[]", key)[0] in _MEASURES:
+        hint = "it changes what is measured, and not the network: set it for all trials"
         raise ScenarioError(f"{key} is no parameter to choose", hint)
     match = _RANGE.fullmatch(values)
     if match:
