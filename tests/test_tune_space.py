@@ -54,10 +54,25 @@ def test_ends_without_a_point_are_whole_numbers_and_so_are_all_between_them():
         ("a=0.000001..1.5", 0.0000123456, "0.00001235"),
         ("a=0.5..2:step=0.25", 0.75, "0.75"),
         ("a=1..5%", 3, "3%"),
+        # As many digits as a narrow range needs: a hundredth of this one is 0.00000008.
+        ("a=0.500001..0.500009", 0.5000034567, "0.50000346"),
+        ("a=100.0us..101us", 100.456, "100.46us"),
+        ("a=-101.0..-100", -100.456, "-100.46"),
+        ("a=1.0..1.000000000000001", 1.0000000000000004, "1.0000000000000004"),
+        ("a=1.0..1.0000000000000002", 1.0, "1.0"),
+        ("a=-1.5e308..1.5e308", 0.0, "0.0"),
+        # The hundredth of these is 0.009 and 0.0005: the third digit, and the fourth.
+        ("a=0.1..1.0", 0.123456, "0.1235"),
+        ("a=0.15..0.2", 0.123456 + 0.05, "0.1735"),
     ],
 )
 def test_a_number_is_written_with_its_unit_and_four_digits(text, value, written):
     assert one(text).text(value) == written
+
+
+def test_two_points_and_one_before_a_digit_are_told_apart_by_a_space():
+    assert one("a=0.1.. .8") == one("a=.1..0.8") == Range("a", 0.1, 0.8)
+    assert parameters("a=x...y,z") == [Choices("a", ("x...y", "z"))]
 
 
 def test_a_value_of_a_scenario_is_in_a_range_or_is_not():

@@ -31,7 +31,9 @@ _RANGE = re.compile(
 _STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 """A step of a key: a name, or a place in brackets."""
 _DIGITS = 4
-"""The significant digits with which a number from between two others is written."""
+"""The fewest significant digits with which a number from between two others is written."""
+_MOST_DIGITS = 17
+"""Those with which every number of a computer is told from all others."""
 _MEASURES = ("name", "warmup", "slowdown_base", "record", "limits")
 """The keys, and sections, that change nothing in the network."""
 _MOST_PLACES = 1_000_000_000
@@ -72,13 +74,20 @@ class Range:
         if self.is_whole:
             return f"{round(value)}{self.unit}"
         is_exact = value in (self.low, self.high)
-        rounded = value if is_exact else float(f"{value:.{_DIGITS}g}")
+        rounded = value if is_exact else float(f"{value:.{self._digits}g}")
         rounded = rounded if self.step is None else round(value, 12)
         kept = min(max(rounded, self.low), self.high)
         # Fixed notation: scenarios' quantities have no exponents. Without a unit it is a float.
         digits = format(Decimal(repr(kept)), "f")
         digits = digits.rstrip("0").rstrip(".") if self.unit and "." in digits else digits
         return f"{digits}{self.unit}"
+
+    @property
+    def _digits(self) -> int:
+        """The significant digits of a number: with them a hundred can be told apart at least."""
+        first = math.floor(math.log10(max(abs(self.low), abs(self.high))))
+        last = math.floor(math.log10(min(self.high - self.low, 1e308))) - 2
+        return min(max(_DIGITS, first - last + 1), _MOST_DIGITS)
 
     def value(self, text: str) -> float | None:
         """The number that a scenario's value stands for, if it is in this range and unit.
