@@ -107,6 +107,8 @@ def test_keys_that_only_begin_like_those_of_measurements_are_varied():
         (3, "3 are no parameters", "for one"),
         ("a=1..", "'a=1..' is not a range", "two numbers with the same unit and .. between"),
         ("a=1..2..3", "is not a range", "two numbers"),
+        ("a=0.1...8", "'a=0.1...8' has three points in a row", "as in 0.1..0.8"),
+        ("a=1us...8us:log", "has three points in a row", "as in 0.1..0.8"),
         ("a=5..1", "a=5..1: the second end is not above the first", "for one: 0.1..8"),
         ("a=5..5", "the second end is not above the first", "for one"),
         ("a=1e999..2e999", "the second end is not above the first", "for one"),

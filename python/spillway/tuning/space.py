@@ -177,6 +177,9 @@ def _parameter(text: object) -> Parameter:
         hint = "it changes what is measured, and not the network: set it for all trials"
         raise ScenarioError(f"{key} is no parameter to choose", hint)
     match = _RANGE.fullmatch(values)
+    if match and "..." in match[0]:
+        hint = "two points, and a digit before a decimal point, as in 0.1..0.8"
+        raise ScenarioError(f"{text!r} has three points in a row", hint)
     if match:
         return _range(key, match)
     choices = tuple(split(values))
