@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spillway.palette import COLOURS, FONTS, MARKERS
@@ -19,6 +19,9 @@ _PANEL = (3.4, 2.7)
 """The width and height of a panel in inches."""
 _ACROSS = 3
 _BEST, _OTHER, _UNMET = COLOURS[1], COLOURS[0], "#9A9A9A"
+_BRANCHES = tuple(colour for colour in COLOURS if colour != _BEST)
+_LONGEST = 28
+"""The most letters of a choice in a legend."""
 
 
 def svg(figure: Figure) -> bytes:
@@ -113,11 +116,18 @@ def _history(summary: Mapping[str, Any]) -> Figure | None:
     return figure
 
 
-def _scatter(axis: Axes, summary: Mapping[str, Any], goal: int, x: Any) -> None:
+def _scatter(
+    axis: Axes,
+    summary: Mapping[str, Any],
+    goal: int,
+    x: Callable[..., float | None],
+    colour: Callable[[Mapping[str, Any]], str] | None = None,
+) -> None:
     """All complete trials that have an x; hollow ones violate a constraint.
 
-    Those that were ended early are crosses at the lower edge: what they had come to by then cannot
-    be compared with what whole runs come to.
+    With `colour` each trial has one of its own, whatever it is otherwise. Those that were ended
+    early are crosses at the lower edge: what they had come to by then cannot be compared with what
+    whole runs come to.
     """
     shown = _complete(summary)
     best = {each["trial"] for each in summary["winners"]}
@@ -131,24 +141,33 @@ def _scatter(axis: Axes, summary: Mapping[str, Any], goal: int, x: Any) -> None:
         {"s": 16, "facecolors": "none", "edgecolors": _UNMET, "linewidths": 1},
         {"s": 44, "c": _BEST, "marker": "*", "zorder": 3, "linewidths": 0, "clip_on": False},
     )
+
+    if colour is not None:
+        styles[-1].update(edgecolors="black", linewidths=0.7)
+
+    def put(trials: Sequence[Mapping[str, Any]], heights: Sequence[float], **style: Any) -> None:
+        there = [place for place, trial in enumerate(trials) if x(trial) is not None]
+        if colour is not None:
+            coloured = "edgecolors" if "facecolors" in style else "c"
+            style[coloured] = [colour(trials[place]) for place in there]
+        if there:
+            across = [x(trials[place]) for place in there]
+            axis.scatter(across, [heights[place] for place in there], **style)  # type: ignore[arg-type]
+
     for (label, is_one), style in zip(kinds, styles, strict=True):
-        points = [(x(trial), trial["values"][goal]) for trial in shown if is_one(trial)]
-        points = [point for point in points if point[0] is not None]
-        if points:
-            axis.scatter(*zip(*points, strict=True), label=label, **style)
-    early = [x(trial) for trial in summary["trials"] if trial["state"] == "pruned"]
-    early = [place for place in early if place is not None]
-    if early:
-        axis.scatter(
-            early,
-            [0.02] * len(early),
-            transform=axis.get_xaxis_transform(),
-            label="ended early",
-            s=12,
-            c=_UNMET,
-            marker="x",
-            linewidths=0.9,
-        )
+        those = [trial for trial in shown if is_one(trial)]
+        put(those, [trial["values"][goal] for trial in those], label=label, **style)
+    early = [trial for trial in summary["trials"] if trial["state"] == "pruned"]
+    put(
+        early,
+        [0.02] * len(early),
+        transform=axis.get_xaxis_transform(),
+        label="ended early",
+        s=12,
+        c=_UNMET,
+        marker="x",
+        linewidths=0.9,
+    )
     if _is_wide([trial["values"][goal] for trial in shown]):
         _log_scale(axis, "y", [trial["values"][goal] for trial in shown])
 
@@ -211,10 +230,12 @@ def _parameters(summary: Mapping[str, Any]) -> Figure | None:
     figure, axes = _grid(len(couples))
     for axis, (parameter, place) in zip(axes, couples, strict=True):
         goal = summary["goals"][place]
+        colours = _colours(summary, parameter)
+        colour = _colour_by(parameter, colours) if colours else None
         if "values" in parameter:
-            _strip(axis, summary, parameter, place)
+            _strip(axis, summary, parameter, place, colour)
         else:
-            _scatter(axis, summary, place, lambda trial, p=parameter: _number(trial, p))
+            _scatter(axis, summary, place, lambda trial, p=parameter: _number(trial, p), colour)
             axis.set_xlim(parameter["low"], parameter["high"])
             if parameter["log"]:
                 _log_scale(axis, "x", (parameter["low"], parameter["high"]))
@@ -223,7 +244,57 @@ def _parameters(summary: Mapping[str, Any]) -> Figure | None:
         below = " where it applies" if parameter["below"] else ""
         axis.set_xlabel(f"{parameter['key']}{unit}{below}", fontsize=8)
         axis.set_ylabel(goal["text"], fontsize=8)
+        if colours:
+            _legend_of_choices(axis, parameter, colours)
     return figure
+
+
+def _colours(summary: Mapping[str, Any], parameter: Mapping[str, Any]) -> dict[str, str]:
+    """The colour of every choice beside which some trial has a parameter; none if it has no choice.
+
+    A choice has the same colour for all parameters.
+    """
+    above = {each["key"]: each["values"] for each in summary["over"] if "values" in each}
+    there = {
+        _choice(trial, parameter)
+        for trial in summary["trials"]
+        if parameter["key"] in trial["set"] and parameter["below"]
+    }
+    every = itertools.product(*(above[key] for key in parameter["below"]))
+    coloured = zip(map(_choice_text, every), itertools.cycle(_BRANCHES), strict=False)
+    return {choice: colour for choice, colour in coloured if choice in there}
+
+
+def _choice(trial: Mapping[str, Any], parameter: Mapping[str, Any]) -> str:
+    """What a trial has chosen above a parameter."""
+    return _choice_text(trial["set"].get(key, "") for key in parameter["below"])
+
+
+def _choice_text(values: Iterable[str]) -> str:
+    return ", ".join(value or "unset" for value in values)
+
+
+def _colour_by(
+    parameter: Mapping[str, Any], colours: Mapping[str, str]
+) -> Callable[[Mapping[str, Any]], str]:
+    return lambda trial: colours[_choice(trial, parameter)]
+
+
+def _legend_of_choices(
+    axis: Axes, parameter: Mapping[str, Any], colours: Mapping[str, str]
+) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colour, marker="o", markersize=4, linestyle="", label=_cut(choice))
+        for choice, colour in colours.items()
+    ]
+    title = ", ".join(parameter["below"])
+    axis.legend(handles=handles, title=title, fontsize=7, title_fontsize=7, framealpha=0.7)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _number(trial: Mapping[str, Any], parameter: Mapping[str, Any]) -> float | None:
@@ -234,7 +305,13 @@ def _number(trial: Mapping[str, Any], parameter: Mapping[str, Any]) -> float | N
     return None if found is None else float(found)
 
 
-def _strip(axis: Axes, summary: Mapping[str, Any], parameter: Mapping[str, Any], goal: int) -> None:
+def _strip(
+    axis: Axes,
+    summary: Mapping[str, Any],
+    parameter: Mapping[str, Any],
+    goal: int,
+    colour: Callable[[Mapping[str, Any]], str] | None,
+) -> None:
     """A strip for every choice; trials in it stand beside each other in their order."""
     values, key = parameter["values"], parameter["key"]
     last = max((trial["trial"] for trial in summary["trials"]), default=1)
@@ -245,7 +322,7 @@ def _strip(axis: Axes, summary: Mapping[str, Any], parameter: Mapping[str, Any],
         offset = float(trial["trial"] / last - 0.5)
         return float(values.index(trial["set"][key])) + 0.6 * offset
 
-    _scatter(axis, summary, goal, place)
+    _scatter(axis, summary, goal, place, colour)
     axis.set_xticks(range(len(values)), [value or "unset" for value in values])
     axis.set_xlim(-0.5, len(values) - 0.5)
     axis.grid(axis="x", visible=False)
