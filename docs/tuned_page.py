@@ -121,6 +121,10 @@ def _policy(network: Path, policy: str) -> tuple[Json, dict[str, list[Row]]] | N
         if not all(file.exists() for file in files):
             return None
         kept = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        best = study["winners"][0]["set"] if how == TUNED and seeds else {}
+        if any(f"{key}={value}" not in each["set"] for key, value in best.items() for each in kept):
+            # The search has been made again, and the runs are those of another winner.
+            return None
         runs[how] = [flat(each["summary"]) | {"seed": each["seed"]} for each in kept]
     return study, runs
 

@@ -186,6 +186,21 @@ def test_numbers_of_another_question_are_not_taken(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("made")
+def test_runs_of_another_winner_are_not_taken(tmp_path):
+    work(tmp_path, []).make()
+    file = tuned.run_file(tmp_path / "tiny", "dt tuned", 7)
+    kept = json.loads(file.read_text())
+    study, _ = tuned_page._policy(tmp_path / "tiny", "dt")
+    best = [f"{key}={value}" for key, value in study["winners"][0]["set"].items()]
+    assert len(best) == 2 and all(each in kept["set"] for each in best)
+    for each in best:
+        key = each.partition("=")[0]
+        others = [f"{key}=2" if other == each else other for other in kept["set"]]
+        file.write_text(json.dumps({**kept, "set": others}))
+        assert tuned_page._policy(tmp_path / "tiny", "dt") is None
+
+
+@pytest.mark.usefixtures("made")
 def test_a_run_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_, progress, **__):
         raise KeyboardInterrupt
