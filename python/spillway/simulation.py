@@ -213,7 +213,7 @@ def _number(path: object, value: object) -> tuple[str, str]:
     >>> _number("switch.sharing.alpha", [0.5, 8])
     ('switch.sharing.alpha', '[0.5, 8]')
     """
-    if not isinstance(path, str):
+    if not isinstance(path, str) or not path.strip():
         raise ScenarioError(f"{path!r} is no path", 'for one: "switch.leaf0.port.3.aqm.min"')
     text = written(path, value)
     for each in (path, text):
