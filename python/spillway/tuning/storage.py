@@ -30,7 +30,6 @@ def storage(where: str | Path) -> BaseStorage:
     A path with another ending is a file of SQLite.
     """
     import optuna
-    from optuna.storages import journal
 
     text = str(where)
     with failures(text), warnings.catch_warnings():
@@ -40,8 +39,9 @@ def storage(where: str | Path) -> BaseStorage:
             return _database(text)
         check_file(Path(text))
         if text.endswith(_JOURNAL):
-            backend = journal.JournalFileBackend(text)
-            return optuna.storages.JournalStorage(backend)
+            from spillway.tuning import journal
+
+            return journal.opened(text)
         return optuna.storages.RDBStorage(f"sqlite:///{text}")
 
 
@@ -77,9 +77,15 @@ def open_study(where: str | Path | None, name: str, directions: Sequence[Directi
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     kept = None if where is None else storage(where)
     with failures(str(where)):
-        return optuna.create_study(
+        study = optuna.create_study(
             storage=kept, study_name=name, directions=directions, load_if_exists=True
         )
+        for trial in study.get_trials(deepcopy=False):
+            if not isinstance(trial.user_attrs.get("outcome", {}), dict):
+                text = f"the study in {where} is damaged: it does not say what trial "
+                hint = "keep the study elsewhere, or put a copy in its place"
+                raise SpillwayError(f"{text}{trial.number + 1} has come to", hint)
+        return study
 
 
 @contextlib.contextmanager

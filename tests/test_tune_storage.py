@@ -1,0 +1,127 @@
+"""Where studies are kept: journals that a full disk has cut, damaged files, databases."""
+
+import json
+import resource
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import spillway
+from spillway.tuning import confirm, journal, search
+from support import TINY
+from tune_runs import alpha, drops, fake
+
+
+@pytest.fixture(autouse=True)
+def _runs(monkeypatch):
+    """A formula in the place of simulations."""
+    made = fake(lambda scenario, seed, _: drops((alpha(scenario) - 3) ** 2 + seed))
+    monkeypatch.setattr(search, "Runs", made)
+    monkeypatch.setattr(confirm, "Runs", made)
+
+
+def tune(**more):
+    asked = {"over": "switch.sharing.alpha=0.5..8.0", "minimize": "drops", "seeds": "1..2"}
+    return spillway.tune(TINY, **{**asked, "jobs": 1, "trials": 4, **more})
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A journal of a study of four trials."""
+    file = tmp_path / "x.journal"
+    tune(storage=str(file))
+    return file
+
+
+def lines(file):
+    return file.read_bytes().split(b"\n")
+
+
+@pytest.mark.parametrize("left", [1, 11, 60])
+def test_a_journal_that_was_cut_in_a_line_goes_on(kept, left):
+    whole = lines(kept)
+    assert whole[-1] == b""
+    kept.write_bytes(b"\n".join([*whole[:-5], whole[-5][:left]]))
+    assert tune(storage=str(kept), trials=6).summary["ended"] == 6
+    # The partial line is gone, and all others are as they were.
+    assert lines(kept)[: len(whole) - 5] == whole[:-5]
+    assert all(json.loads(line) for line in lines(kept)[:-1])
+    assert tune(storage=str(kept), trials=6).summary["ended"] == 6
+
+
+def test_after_a_loss_of_power_a_line_may_end_in_zeros(kept):
+    with kept.open("ab") as file:
+        file.write(b'{"op_co' + bytes(100))
+    assert tune(storage=str(kept), trials=5).summary["ended"] == 5
+    assert b"\0" not in kept.read_bytes()
+
+
+def test_what_is_cut_while_workers_are_at_it_goes_as_well(kept):
+    study = journal.opened(str(kept))
+    before = kept.read_bytes()
+    with kept.open("ab") as file:
+        file.write(b'{"op_code":4,"work')
+    number = study.get_all_studies()[0]._study_id
+    study.set_study_user_attr(number, "key", "value")
+    after = kept.read_bytes()
+    assert after.startswith(before) and after.count(b"\n") == before.count(b"\n") + 1
+    assert study.get_study_user_attrs(number)["key"] == "value"
+
+
+def test_a_full_disk_leaves_a_journal_that_goes_on(kept):
+    """The limit of a file's size takes the part of the disk: it cuts what is written, too."""
+    code = (
+        "import resource, sys; from spillway.cli import invoke;"
+        "sys.exit(invoke(['tune', sys.argv[1], '--over', 'switch.sharing.alpha=1.0..2.0',"
+        " '--minimize', 'drops', '--seeds', '1', '--trials', '3', '--storage', sys.argv[2]]))"
+    )
+    size = kept.stat().st_size
+    limit = size + 700
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(TINY), str(kept)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "cannot be kept: [Errno 27] File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert kept.stat().st_size == limit and lines(kept)[-1] != b""
+    assert tune(storage=str(kept), trials=5).summary["ended"] == 5
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello\n", b"hello", b"[]\n", b'{"op_code":99,"worker_id":""}\n']
+)
+def test_a_file_that_is_no_journal_is_refused_and_kept(tmp_path, content):
+    file = tmp_path / "x.journal"
+    file.write_bytes(content)
+    with pytest.raises(spillway.SpillwayError, match="is no journal of a study, or is damaged"):
+        tune(storage=str(file))
+    assert file.read_bytes() == content
+
+
+def test_a_journal_that_is_damaged_elsewhere_is_refused(kept):
+    whole = lines(kept)
+    for damaged in (whole[3][:20], b"", b"{}", whole[3][:20] + whole[4]):
+        content = b"\n".join([*whole[:3], damaged, *whole[4:]])
+        kept.write_bytes(content)
+        with pytest.raises(spillway.SpillwayError, match="or is damaged in line 4") as raised:
+            tune(storage=str(kept))
+        assert "put a copy in its place" in raised.value.hint
+        assert kept.read_bytes() == content
+    # Lines that are whole, but do not follow from one another.
+    kept.write_bytes(b"\n".join([whole[0].replace(b'"study_name"', b'"name"'), *whole[1:]]))
+    with pytest.raises(spillway.SpillwayError, match="is no journal of a study, or is damaged"):
+        tune(storage=str(kept))
+
+
+def test_a_trial_that_has_come_to_nothing_known_is_told(tmp_path):
+    tune(out=tmp_path / "out")
+    with sqlite3.connect(tmp_path / "out" / "study.db") as base:
+        where = "where key = 'outcome' and trial_id = 2"
+        base.execute(f"update trial_user_attributes set value_json = '7' {where}")
+    with pytest.raises(spillway.SpillwayError, match="does not say what trial 2 has come to"):
+        tune(out=tmp_path / "out", trials=5)
