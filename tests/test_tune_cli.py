@@ -250,6 +250,23 @@ def test_trials_that_all_fail_leave_no_best(command):
     assert "there is no best" in outcome.err
 
 
+def test_a_confirmation_that_fails_leaves_the_best(command):
+    asked = ("--minimize", "timeouts / drops", "--trials", 3, "--seeds", "1..2", "--out", "out")
+    confirmed = ("--confirm-seeds", "3..12", "--confirm-duration", "1ms")
+    for _ in range(2):
+        outcome = command("tune", TINY, "--over", "switch.sharing=dt,lqd", *asked, *confirmed)
+        assert outcome.status == 1
+        assert "best: trial" in outcome.out and "not confirmed: " in outcome.out
+        assert "divides by zero; confirm with other seeds, or for longer" in outcome.out
+        assert outcome.out.endswith("page: out/index.html   run it: spillway run out/best\n")
+        assert outcome.err.endswith("the best is not confirmed\n")
+    summary = json.loads(read("out/summary.json"))
+    assert summary["status"] == "complete" and summary["confirmation"] is None
+    assert "divides by zero" in summary["not_confirmed"]
+    assert "not confirmed: " in read("out/index.html")
+    assert command("run", "out/best").status == 0
+
+
 def test_constraints_that_nothing_satisfies_are_told(command):
     asked = ("--minimize", "drops", "--subject-to", "goodput >= 2 * default", "--trials", 3)
     outcome = command("tune", TINY, "--over", ALPHA, *asked, "--out", "out")

@@ -7,11 +7,13 @@ import statistics
 import optuna
 import pytest
 
-from spillway import Scenario, ScenarioError, _core
-from spillway.tuning import confirm, importance
+import spillway
+from spillway import Scenario, ScenarioError, SpillwayError, _core
+from spillway.tuning import confirm, importance, search
 from spillway.tuning.goal import Aims
 from spillway.tuning.space import Space, parameters
 from support import TINY
+from tune_runs import alpha, drops, fake
 
 
 def base(*assignments: str) -> Scenario:
@@ -51,6 +53,51 @@ def test_the_seeds_of_a_confirmation_are_new():
     assert confirm.seeds_beside([1, 2], [3, 9, 5]) == [3, 9, 5]
     with pytest.raises(ScenarioError, match="seed 2 is both in the search and in"):
         confirm.seeds_beside([1, 2], [2, 3, 4])
+    assert confirm.seeds_beside([2**63 - 6], None)[-1] == 2**63 - 1
+    with pytest.raises(ScenarioError, match="there are no 5 for the confirmation"):
+        confirm.seeds_beside([1, 2**63 - 5], None)
+    assert confirm.seeds_beside([2**63 - 1], [3, 9, 5]) == [3, 9, 5]
+
+
+def test_a_confirmation_that_fails_is_tried_again(monkeypatch, tmp_path):
+    """The search is not: its trials are there."""
+    is_broken = [True]
+
+    def formula(scenario, seed, _):
+        if is_broken[0] and seed > 2 and alpha(scenario) != 0.5:
+            raise SpillwayError("something is broken", "mend it")
+        return drops((alpha(scenario) - 3) ** 2)
+
+    made = fake(formula)
+    monkeypatch.setattr(search, "Runs", made)
+    monkeypatch.setattr(confirm, "Runs", made)
+    asked = {"over": "switch.sharing.alpha=0.5..8.0", "minimize": "drops", "seeds": "1..2"}
+    more = {"trials": 5, "pruner": "none", "jobs": 1, "out": tmp_path / "out"}
+    tuned = spillway.tune(TINY, **asked, **more)
+    assert tuned.status == "complete" and tuned.best is not None
+    assert tuned.summary["not_confirmed"] == "something is broken; mend it"
+    is_broken[0] = False
+    made.begun.clear()
+    again = spillway.tune(TINY, **asked, **more)
+    assert again.best == tuned.best and again.summary["not_confirmed"] is None
+    assert len(again.summary["confirmation"]["winners"]) == 1
+    # The default was confirmed before; only the best runs again, with five seeds.
+    assert [alpha(scenario) for scenario, _ in made.begun] == 5 * [
+        pytest.approx(float(tuned.best["switch.sharing.alpha"]))
+    ]
+
+
+def test_a_missing_number_names_the_run(monkeypatch):
+    def formula(scenario, seed, _):
+        return drops(0.0 if seed == 4 and alpha(scenario) != 0.5 else 1.0, timeouts=alpha(scenario))
+
+    made = fake(formula)
+    monkeypatch.setattr(search, "Runs", made)
+    monkeypatch.setattr(confirm, "Runs", made)
+    over, goal = "switch.sharing.alpha=0.5..8.0", "timeouts / drops"
+    tuned = spillway.tune(TINY, over=over, maximize=goal, seeds=[1], trials=3, jobs=1)
+    expected = "the tuned scenario, seed 4: timeouts / drops divides by zero; "
+    assert tuned.summary["not_confirmed"].startswith(expected)
 
 
 def test_differences_are_taken_in_pairs():

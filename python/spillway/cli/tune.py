@@ -130,6 +130,7 @@ def tune(
     from spillway.progress import ProgressBar
     from spillway.scenario import Scenario
     from spillway.tuning import tables, tune
+    from spillway.tuning.study import is_confirmed
 
     plugins = {load(each): each for each in plugin or ()}
     chosen = Scenario.load(scenario).plug(*plugins).set(*(set or ()))
@@ -170,6 +171,9 @@ def tune(
     display(result.summary, tables.shown(result.summary), as_json, closing=closing)
     if result.best is None:
         say("there is no best: allow more, vary more, or try more")
+        raise typer.Exit(FAILED)
+    if not is_confirmed(result.summary):
+        say("the best is not confirmed")
         raise typer.Exit(FAILED)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spillway import pairs
+from spillway.arguments import LARGEST_SEED
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.progress import Follow
 from spillway.scenario import Scenario
@@ -35,6 +36,8 @@ MOST_WINNERS = 5
 TIMES = 3
 """How many times as long the runs of the confirmation are, unless it is said."""
 _EVENTS = "events"
+_BEHIND = 5
+"""The seeds of a confirmation, unless they are given."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ def run(
     follow: Follow | None,
     share: float,
 ) -> list[dict[str, list[float]]]:
-    """The readings of every scenario, longer and on the new seeds. Raises StoppedError.
+    """The readings of every scenario, longer and on the new seeds.
+
+    Raises StoppedError, and SpillwayError if a run has no such number.
 
     Beside the metrics they have the number of events, by which equal runs are known. What the
     study has of them already is not run again.
@@ -111,9 +116,10 @@ def run(
         except StoppedError:
             return None
         except MissingError as error:
-            raise SpillwayError(
-                f"the confirmation has failed: {error}", "confirm with other seeds, or for longer"
-            ) from None
+            who = "the default" if place < len(confirmation.seeds) else "the tuned scenario"
+            which = "" if str(error).startswith("seed ") else f", seed {seed}"
+            hint = "confirm with other seeds, or for longer"
+            raise SpillwayError(f"{who}{which}: {error}", hint) from None
         finally:
             runs.end()
         found = {name: values[0] for name, values in readings.items()}
@@ -204,7 +210,14 @@ def verdict(is_minimised: bool, differences: Sequence[float]) -> str:
 def seeds_beside(search: Sequence[int], given: Sequence[int] | None) -> list[int]:
     """The seeds of the confirmation: those given, or the five behind those of the search."""
     if given is None:
-        return [max(search) + place for place in range(1, 6)]
+        last = max(search)
+        if last > LARGEST_SEED - _BEHIND:
+            raise ScenarioError(
+                f"behind seed {last} there are no {_BEHIND} for the confirmation",
+                "name others with confirm_seeds, or search with smaller ones",
+                typed="name others with --confirm-seeds, or search with smaller --seeds",
+            )
+        return [last + place for place in range(1, _BEHIND + 1)]
     both = sorted({*search}.intersection(given))
     if both:
         text = f"seed {both[0]} is both in the search and in the confirmation"

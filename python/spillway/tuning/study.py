@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import _core
 from spillway.arguments import Assignments, Seeds, callback, seeds_of, whole
-from spillway.errors import Interrupted, ScenarioError
+from spillway.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.inputs import Inputs
 from spillway.plugins import Plugins
 from spillway.plugins.description import check_named, describe_all
@@ -184,9 +184,10 @@ def tune(
     if out is None:
         return _tuned(request, storage, None, follow, tell)
     with StudyFolder(out, request.question, force) as folder:
-        if folder.summary is not None and folder.summary["asked"] == request.asked:
+        before = folder.summary
+        if before is not None and before["asked"] == request.asked and is_confirmed(before):
             folder.stay()
-            return Tuned(folder.summary, folder.place)
+            return Tuned(before, folder.place)
         folder.clear()
         return _tuned(request, storage, folder, follow, tell)
 
@@ -371,6 +372,9 @@ def _tuned(
             summary["confirmation"] = _confirmed(study, request, best, follow)
         except StoppedError:
             raise Interrupted(Tuned(summary, results)) from None
+        except SpillwayError as error:
+            # The search has its answer, whatever becomes of this.
+            summary["not_confirmed"] = f"{error}; {error.hint}" if error.hint else str(error)
     summary["status"] = "complete"
     if folder is not None:
         from spillway.tuning import page
@@ -471,6 +475,11 @@ def _confirmed(
         for trial, readings in zip(few, found, strict=True)
     ]
     return summaries.confirmation(confirmation.seeds, confirmation.duration_ps, confirmed)
+
+
+def is_confirmed(summary: Mapping[str, Any]) -> bool:
+    """Whether the confirmation has not failed; one that was not wanted has not."""
+    return not summary.get("not_confirmed")
 
 
 def where(tuned: Tuned) -> dict[str, str]:

@@ -54,6 +54,7 @@ def document(
         "winners": [],
         "importance": [],
         "confirmation": None,
+        "not_confirmed": None,
     }
 
 

@@ -34,6 +34,8 @@ def parts(summary: Mapping[str, Any]) -> dict[str, RenderableType]:
         found["front"] = front(summary)
     if summary["confirmation"] is not None:
         found["confirmation"] = confirmation(summary)
+    elif summary.get("not_confirmed"):
+        found["not_confirmed"] = Text(f"not confirmed: {summary['not_confirmed']}", "red")
     found["importance"] = importance(summary)
     return found
 
