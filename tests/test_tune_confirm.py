@@ -9,7 +9,7 @@ import pytest
 
 import spillway
 from spillway import Scenario, ScenarioError, SpillwayError, _core
-from spillway.tuning import confirm, importance, search
+from spillway.tuning import confirm, importance, search, tables
 from spillway.tuning.goal import Aims
 from spillway.tuning.space import Space, parameters
 from support import TINY
@@ -144,6 +144,66 @@ def test_constraints_are_confirmed_as_well():
     assert (first["left"], first["is_met"]) == (9, False)
     assert first["right"] == pytest.approx(9.9)
     assert (second["left"], second["right"], second["is_met"]) == (2, 2, True)
+
+
+def test_a_constraint_has_an_interval_in_pairs():
+    default = {"drops": [10, 20, 30], "goodput": [10, 20, 30], "events": [7, 8, 9]}
+    tuned = {"drops": [7, 12, 18], "goodput": [7, 12, 18]}
+    found = aims("drops", subject_to=["drops >= 0.5 * default", "0.5 * default <= goodput"])
+    first, second = confirm.compared(found, tuned, default)["constraints"]
+    for each, limit in ((first, "right"), (second, "left")):
+        # The limits are 5, 10, 15: 2, 2, 3 above them; mean 7/3, deviation 1/sqrt(3), error 1/3.
+        assert each["limit"] == limit and each["is_met"]
+        assert each["difference"] == pytest.approx(7 / 3)
+        assert each["low"] == pytest.approx(7 / 3 - 4.302653 / 3, abs=1e-6)
+        assert each["high"] == pytest.approx(7 / 3 + 4.302653 / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("drops <= 2", "right"),
+        ("2 >= drops", "left"),
+        ("drops <= goodput", "right"),
+        ("0.5 * default + 1 <= drops", "left"),
+        ("drops >= goodput * default", "right"),
+    ],
+)
+def test_the_limit_of_a_constraint_is_the_side_with_default_or_a_number(text, limit):
+    readings = {"drops": [1.0, 2.0, 3.0], "goodput": [8.0, 9.0, 10.0], "events": [7, 8, 9]}
+    (each,) = confirm.compared(aims("drops", subject_to=[text]), readings, readings)["constraints"]
+    assert each["limit"] == limit
+
+
+def test_a_constraint_whose_means_are_not_those_of_pairs_has_no_interval():
+    readings = {"drops": [1.0, 2.0, 3.0], "goodput": [8.0, 9.0, 10.0], "events": [7, 8, 9]}
+    found = aims("drops", subject_to=["drops <= default * default"])
+    (each,) = confirm.compared(found, readings, readings)["constraints"]
+    # The mean 2 and its square; in pairs it would be (1 + 4 + 9) / 3.
+    assert (each["left"], each["right"], each["difference"], each["low"]) == (2, 4, -2, None)
+
+
+def test_a_constraint_without_a_value_is_not_kept():
+    zero = {"drops": [0.0, 0.0, 0.0], "goodput": [8.0, 9.0, 10.0], "events": [7, 8, 9]}
+    tuned = {**zero, "drops": [1.0, 2.0, 3.0]}
+    found = aims("drops", subject_to=["goodput >= 8", "goodput / drops >= 0.5 * default"])
+    first, second = confirm.compared(found, tuned, zero)["constraints"]
+    assert first["is_met"] and (second["left"], second["is_met"]) == (None, False)
+
+
+def test_the_columns_of_a_constraint_are_its_limit_and_the_other_side():
+    default = {"drops": [10, 20, 30], "events": [7, 8, 9]}
+    found = aims("drops", subject_to=["drops >= 0.5 * default", "0.5 * default <= drops"])
+    each = confirm.compared(found, {"drops": [7, 12, 18]}, default)["constraints"]
+    for row in each:
+        cells = [str(cell) for cell in tables._constraint(row)]
+        # 37/3 beside 10; the ends of the interval are 0.8991 and 3.7676 above it.
+        assert cells == ["10.00", "12.33", "+23.3%", "+9.0% to +37.7%", "kept"]
+    # A study of an earlier version, and one whose sides have no value.
+    before = {"left": 12.0, "right": 10.0, "is_met": True}
+    assert [str(cell) for cell in tables._constraint(before)] == ["10.00", "12.00", "", "", "kept"]
+    nothing = {"left": None, "right": None, "is_met": False}
+    assert [str(cell) for cell in tables._constraint(nothing)] == ["-", "-", "", "", "not kept"]
 
 
 def test_few_of_a_long_front_are_confirmed():

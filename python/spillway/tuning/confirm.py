@@ -7,7 +7,9 @@ that of the differences.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import math
 import statistics
 import threading
 from collections.abc import Sequence
@@ -20,8 +22,8 @@ from spillway.errors import ScenarioError, SpillwayError
 from spillway.progress import Follow
 from spillway.scenario import Scenario
 from spillway.threads import side_by_side
-from spillway.tuning.expression import UndefinedError
-from spillway.tuning.goal import Aims, Goal, MissingError, Readings
+from spillway.tuning.expression import DEFAULT, UndefinedError
+from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings
 from spillway.tuning.runs import Runs, StoppedError
 
 if TYPE_CHECKING:
@@ -150,22 +152,46 @@ def _key(scenario: Scenario, seed: int) -> str:
 
 def compared(aims: Aims, readings: Readings, default: Readings) -> dict[str, Any]:
     """A winner beside the default, on the new seeds."""
-    try:
-        constraints = [
-            {
-                "text": each.text,
-                "left": each.sides(readings, default)[0],
-                "right": each.sides(readings, default)[1],
-                "is_met": each.violation(readings, default) <= 0,
-            }
-            for each in aims.constraints
-        ]
-    except UndefinedError:
-        constraints = []
+    constraints = [_constraint(each, readings, default) for each in aims.constraints]
     return {
         "goals": [_goal(goal, readings, default) for goal in aims.goals],
         "constraints": constraints,
+        "is_met": all(each["is_met"] for each in constraints),
     }
+
+
+def _constraint(each: Constraint, readings: Readings, default: Readings) -> dict[str, Any]:
+    """The sides of a constraint, and by how much one is beyond the other, which is the limit."""
+    names = each.comparison.left.names
+    is_left = DEFAULT in names or not names
+    found: dict[str, Any] = {
+        **{"text": each.text, "limit": "left" if is_left else "right"},
+        **{"left": None, "right": None, "is_met": False},
+        **{"difference": None, "low": None, "high": None},
+    }
+
+    def difference(left: float, right: float) -> float:
+        return right - left if is_left else left - right
+
+    with contextlib.suppress(UndefinedError):
+        left, right = each.sides(readings, default)
+        mean = difference(left, right)
+        is_met = each.violation(readings, default) <= 0
+        found.update(left=left, right=right, is_met=is_met, difference=mean)
+        by_seed = [
+            difference(*each.sides(_at(readings, place), _at(default, place)))
+            for place in range(len(default[_EVENTS]))
+        ]
+        # Where a side is no weighted sum, pairs may have another mean than that of the means.
+        tolerance = 1e-9 * max(abs(left), abs(right))
+        if is_new(default) and math.isclose(statistics.fmean(by_seed), mean, abs_tol=tolerance):
+            found["low"], found["high"] = pairs.interval(by_seed) or (None, None)
+    return found
+
+
+def _at(readings: Readings, place: int) -> Readings:
+    """The readings of one seed."""
+    return {name: [values[place]] for name, values in readings.items()}
 
 
 def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:

@@ -105,6 +105,7 @@ def confirmation(
     return {
         "seeds": list(seeds),
         "duration_s": duration_ps * 1e-12,
+        "is_met": all(winner["is_met"] for winner in winners),
         "winners": list(winners),
     }
 

@@ -154,24 +154,31 @@ def confirmation(summary: Mapping[str, Any]) -> RenderableType:
                 number(mean),
                 number(goal["tuned_mean"]),
                 change(relative(goal["difference"], mean), goal["difference"]),
-                interval(goal),
+                interval(goal, mean),
                 Text(goal["verdict"], _STYLES.get(goal["verdict"], "yellow")),
             )
         for each in winner["constraints"]:
-            word, style = ("kept", "green") if each["is_met"] else ("not kept", "red")
-            right = number(each["right"], 4)
-            table.add_row(
-                f"{prefix}{each['text']}", right, number(each["left"], 4), "", "", Text(word, style)
-            )
-    note = (
-        f"{len(found['seeds'])} seeds, {found['duration_s'] * 1e3:.4g} ms each, in pairs; a "
-        "constraint's columns are its right and its left side"
-    )
-    if not any(winner["constraints"] for winner in found["winners"]):
-        note = note.partition(";")[0]
+            table.add_row(f"{prefix}{each['text']}", *_constraint(each))
+    note = f"{len(found['seeds'])} seeds, {found['duration_s'] * 1e3:.4g} ms each, in pairs"
+    if any(winner["constraints"] for winner in found["winners"]):
+        note += "; of a constraint default is the limit, and tuned the other side"
     if any(goal["verdict"] == "not tested" for each in found["winners"] for goal in each["goals"]):
         note += "; all seeds give the same runs, since nothing in this scenario is drawn at random"
     return Group(table, Text(note, "dim"))
+
+
+def _constraint(each: Mapping[str, Any]) -> tuple[str, str, str, str, Text]:
+    """A constraint's limit, the other side, and how far that is from it."""
+    limit, tuned = each["right"], each["left"]
+    if each.get("limit") == "left":
+        limit, tuned = tuned, limit
+    word, style = ("kept", "green") if each["is_met"] else ("not kept", "red")
+    if each.get("difference") is None:
+        apart, reach = "", ""
+    else:
+        apart = change(relative(each["difference"], limit), each["difference"])
+        reach = interval(each, limit)
+    return number(limit, 4), number(tuned, 4), apart, reach, Text(word, style)
 
 
 def change(share: float | None, difference: float) -> str:
@@ -185,12 +192,11 @@ def change(share: float | None, difference: float) -> str:
     return f"{'+' * (difference > 0)}{number(difference)}"
 
 
-def interval(goal: Mapping[str, Any]) -> str:
-    """The interval of a difference, in the same terms."""
-    if goal["low"] is None:
+def interval(found: Mapping[str, Any], base: float) -> str:
+    """The interval of a difference, in the same terms, as a share of `base`."""
+    if found["low"] is None:
         return "-"
-    mean = goal["default_mean"]
-    return " to ".join(change(relative(end, mean), end) for end in (goal["low"], goal["high"]))
+    return " to ".join(change(relative(end, base), end) for end in (found["low"], found["high"]))
 
 
 def importance(summary: Mapping[str, Any]) -> RenderableType:
