@@ -8,7 +8,7 @@ import optuna
 import pytest
 
 import spillway
-from spillway import Scenario, ScenarioError, SpillwayError, _core
+from spillway import Scenario, ScenarioError, SpillwayError, _core, cli
 from spillway.tuning import confirm, importance, search, tables
 from spillway.tuning.goal import Aims
 from spillway.tuning.space import Space, parameters
@@ -211,6 +211,31 @@ def test_few_of_a_long_front_are_confirmed():
     values = [[float(number)] for number in (3, 0, 8, 1, 6, 2, 7, 4, 5)]
     chosen = [values[place][0] for place in confirm.chosen_few(values)]
     assert sorted(chosen) == [0, 2, 4, 6, 8]
+
+
+def test_a_winner_that_breaks_a_constraint_on_new_seeds_is_told(monkeypatch, tmp_path, capsys):
+    def formula(scenario, seed, _):
+        # On the seeds 3 to 7 of the confirmation three times as many timeouts.
+        return drops(10 - alpha(scenario), timeouts=alpha(scenario) * (1 if seed < 3 else 3))
+
+    made = fake(formula)
+    monkeypatch.setattr(search, "Runs", made)
+    monkeypatch.setattr(confirm, "Runs", made)
+    asked = ["--over", "switch.sharing.alpha=1.0,2.0", "--minimize", "drops", "--seeds", "1..2"]
+    more = ["--trials", "4", "--pruner", "none", "--out", str(tmp_path / "out"), "--subject-to"]
+    for limit, is_kept in (("timeouts <= 6", True), ("timeouts <= 4", False)):
+        folder = [*more, limit, "--force"]
+        assert cli.invoke(["tune", str(TINY), *asked, *folder]) == 0
+        out = capsys.readouterr().out
+        summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+        page = (tmp_path / "out" / "index.html").read_text()
+        (winner,) = summary["confirmation"]["winners"]
+        assert winner["set"] == {"switch.sharing.alpha": "2.0"}
+        assert winner["is_met"] is summary["confirmation"]["is_met"] is is_kept
+        sentence = f"On the new seeds trial {winner['trial']} does not keep {limit}."
+        assert (sentence in out) is not is_kept
+        assert (sentence.replace("<", "&lt;") in page) is not is_kept
+        assert ("But not all constraints are kept on new seeds" in page) is not is_kept
 
 
 # How much each parameter matters -----------------------------------------------------------------

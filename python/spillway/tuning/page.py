@@ -28,7 +28,11 @@ def written(summary: Mapping[str, Any]) -> bytes:
     shown = {name: html.of(table) for name, table in tables.parts(summary).items()}
     drawn = {name: _uri(content) for name, content in plots.drawn(summary).items()}
     text = environment.get_template(_TEMPLATE).render(
-        summary=summary, counted=tables.counted(summary), tables=shown, plots=drawn
+        summary=summary,
+        counted=tables.counted(summary),
+        broken=tables.broken(summary),
+        tables=shown,
+        plots=drawn,
     )
     return text.encode()
 

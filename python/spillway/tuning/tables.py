@@ -164,7 +164,22 @@ def confirmation(summary: Mapping[str, Any]) -> RenderableType:
         note += "; of a constraint default is the limit, and tuned the other side"
     if any(goal["verdict"] == "not tested" for each in found["winners"] for goal in each["goals"]):
         note += "; all seeds give the same runs, since nothing in this scenario is drawn at random"
-    return Group(table, Text(note, "dim"))
+    lines: list[RenderableType] = [table, Text(note, "dim")]
+    if not_kept := broken(summary):
+        lines.append(Text(not_kept, "red"))
+    return Group(*lines)
+
+
+def broken(summary: Mapping[str, Any]) -> str:
+    """A sentence about the winners that do not keep all constraints on the new seeds, if any."""
+    found = summary["confirmation"]
+    told = [
+        f"trial {winner['trial']} does not keep {each['text']}"
+        for winner in ([] if found is None else found["winners"])
+        for each in winner["constraints"]
+        if not each["is_met"]
+    ]
+    return f"On the new seeds {', '.join(told)}." if told else ""
 
 
 def _constraint(each: Mapping[str, Any]) -> tuple[str, str, str, str, Text]:
