@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import spillway
-from spillway.tuning import confirm, journal, search
+from spillway.tuning import confirm, journal, search, storage
 from support import TINY
 from tune_runs import alpha, drops, fake
 
@@ -125,3 +125,53 @@ def test_a_trial_that_has_come_to_nothing_known_is_told(tmp_path):
         base.execute(f"update trial_user_attributes set value_json = '7' {where}")
     with pytest.raises(spillway.SpillwayError, match="does not say what trial 2 has come to"):
         tune(out=tmp_path / "out", trials=5)
+
+
+# Addresses ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://u:pa:ss/w@d@host:5432/x", "postgresql://u:***@host:5432/x"),
+        ("postgresql://u@host/x?sslmode=require", "postgresql://u@host/x?sslmode=require"),
+        ("mysql://u@host/x?a=b&PASSWORD=secret&c=d", "mysql://u@host/x?a=b&PASSWORD=***&c=d"),
+        ("postgresql:u:secret@host", "postgresql:***@host"),
+        ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
+        ("/tmp/x.journal", "/tmp/x.journal"),
+    ],
+)
+def test_a_password_is_not_shown(address, shown):
+    assert storage.shown(address) == shown
+
+
+def test_no_message_has_the_password(command, monkeypatch):
+    asked = ("--over", "switch.sharing.alpha=1.0..2.0", "--minimize", "drops", "--storage")
+
+    def error(address):
+        return command("tune", TINY, *asked, address)
+
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "psycopg", None)
+        done = error("postgresql+psycopg://u:secret@localhost/x")
+    assert done.status == 1
+    assert "the driver of postgresql+psycopg://u:***@localhost/x is not installed: " in done.err
+    assert "psycopg" in done.err and "hint: install it beside Spillway" in done.err
+    done = error("nothing://u:secret@localhost/x")
+    assert done.status == 1 and "in nothing://u:***@localhost/x cannot be kept" in done.err
+    assert "hint: check the address" in done.err
+    for address in ("postgresql://u:secret@h:port/x", "://u:secret@h"):
+        wrong = error(address)
+        assert wrong.status == 2 and "u:***@h" in wrong.err and "no address" in wrong.err
+        assert "secret" not in wrong.err
+    refused = error("postgresql:u:secret@h")
+    assert refused.status == 2 and "secret" not in refused.err + done.err
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spillway.tuning.study._tuned", interrupted)
+    done = error("postgresql://u:secret@localhost/x")
+    assert done.status == 130
+    expected = "the same command goes on from what is in postgresql://u:***@localhost/x\n"
+    assert expected in done.err

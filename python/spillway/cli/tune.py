@@ -178,7 +178,10 @@ def tune(
 
 
 def _say_how_to_go_on(out: Path | None, storage: str | None) -> None:
-    place = storage or (out if out is not None and out.is_dir() else None)
+    from spillway.tuning.storage import shown
+
+    kept = out if out is not None and out.is_dir() else None
+    place = kept if storage is None else shown(storage)
     if place is None:
         say("nothing is kept of it; with --out the same command goes on from its trials")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,9 @@ FILE = "study.db"
 _JOURNAL = ".journal"
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
+_REACH = "check the address, and whether the database can be reached"
+_SECRETS = ("password", "passwd", "sslpassword")
+"""What is a password in the query of an address."""
 
 
 def storage(where: str | Path) -> BaseStorage:
@@ -32,10 +36,11 @@ def storage(where: str | Path) -> BaseStorage:
     import optuna
 
     text = str(where)
-    with failures(text), warnings.catch_warnings():
+    is_address = "://" in text
+    with failures(text, _REACH if is_address else _GO_ON), warnings.catch_warnings():
         # Journals are marked as experimental.
         warnings.simplefilter("ignore")
-        if "://" in text:
+        if is_address:
             return _database(text)
         check_file(Path(text))
         if text.endswith(_JOURNAL):
@@ -51,11 +56,22 @@ def _database(address: str) -> BaseStorage:
     Another worker may make them at the same moment; then the second attempt finds them.
     """
     import optuna
-    from sqlalchemy.exc import DBAPIError, IntegrityError
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
+    try:
+        make_url(address)
+    except (ArgumentError, ValueError):
+        hint = "for one: postgresql://user:password@host/name"
+        raise ScenarioError(f"{shown(address)} is no address of a database", hint) from None
     for pause_s in _PAUSES_S:
         try:
             return optuna.storages.RDBStorage(address)
+        except ImportError as error:
+            raise SpillwayError(
+                f"the driver of {shown(address)} is not installed: {error.__cause__ or error}",
+                "install it beside Spillway, or name another one: postgresql+DRIVER://...",
+            ) from error
         except DBAPIError as error:
             if not isinstance(error, IntegrityError) and "already exists" not in str(error):
                 raise
@@ -67,7 +83,7 @@ def check(where: str) -> None:
     """Refuses what is neither an address nor a journal."""
     if "://" not in where and not where.endswith(_JOURNAL):
         hint = f"a journal, NAME{_JOURNAL}, or an address such as postgresql://..."
-        raise ScenarioError(f"{where!r} is no storage that several can share", hint)
+        raise ScenarioError(f"{shown(where)!r} is no storage that several can share", hint)
 
 
 def open_study(where: str | Path | None, name: str, directions: Sequence[Direction]) -> Study:
@@ -82,21 +98,33 @@ def open_study(where: str | Path | None, name: str, directions: Sequence[Directi
         )
         for trial in study.get_trials(deepcopy=False):
             if not isinstance(trial.user_attrs.get("outcome", {}), dict):
-                text = f"the study in {where} is damaged: it does not say what trial "
+                text = f"the study in {shown(str(where))} is damaged: it does not say what trial "
                 hint = "keep the study elsewhere, or put a copy in its place"
                 raise SpillwayError(f"{text}{trial.number + 1} has come to", hint)
         return study
 
 
+def shown(where: str) -> str:
+    """A storage as it may be printed: without a password.
+
+    >>> shown("postgresql://me:secret@host/x"), shown("mysql://h:a/x?password=secret&a=b")
+    ('postgresql://me:***@host/x', 'mysql://h:a/x?password=***&a=b')
+    """
+    within = "|".join(_SECRETS)
+    hidden = re.sub(rf"([?&](?:{within})=)[^&]*", r"\1***", where, flags=re.IGNORECASE)
+    return re.sub(r":(?!//).*@", ":***@", hidden)
+
+
 @contextlib.contextmanager
-def failures(where: str) -> Iterator[None]:
+def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
     """A context in which a storage that fails is an error of ours."""
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         yield
-    except (SQLAlchemyError, optuna.exceptions.StorageInternalError, ImportError) as error:
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         cause = error.__cause__ or error
         text = str(getattr(cause, "orig", None) or cause).strip().splitlines()[0]
-        raise SpillwayError(f"the study in {where} cannot be kept: {text}", _GO_ON) from error
+        told = f"the study in {shown(where)} cannot be kept: {text}"
+        raise SpillwayError(told, hint) from error
