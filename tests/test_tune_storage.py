@@ -127,6 +127,17 @@ def test_a_trial_that_has_come_to_nothing_known_is_told(tmp_path):
         tune(out=tmp_path / "out", trials=5)
 
 
+def test_a_study_that_others_share_cannot_begin_anew(kept, command, tmp_path):
+    before = kept.read_bytes()
+    with pytest.raises(spillway.ScenarioError, match="and cannot begin anew") as raised:
+        tune(storage=str(kept), force=True)
+    assert raised.value.hint == "leave force out, or name another storage"
+    asked = ("--over", "switch.sharing.alpha=1.0..2.0", "--minimize", "drops", "--out", "out")
+    done = command("tune", TINY, *asked, "--storage", kept, "--force")
+    assert done.status == 2 and "hint: leave --force out, or name another --storage" in done.err
+    assert kept.read_bytes() == before and not (tmp_path / "out").exists()
+
+
 # Addresses ---------------------------------------------------------------------------------------
 
 

@@ -77,7 +77,11 @@ def tune(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew, without the study that --out has there.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Begin anew, without the study that --out has there. Not with --storage.",
+        ),
     ] = False,
     storage: Annotated[
         str | None,

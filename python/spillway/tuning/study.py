@@ -180,7 +180,7 @@ def tune(
     )
     tell = say or (lambda _: None)
     if storage is not None:
-        _storage_check(storage)
+        _storage_check(storage, force)
     if out is None:
         return _tuned(request, storage, None, follow, tell)
     with StudyFolder(out, request.question, force) as folder:
@@ -199,10 +199,16 @@ def _new_seeds(given: Seeds | None) -> list[int] | None:
     return [] if given == confirm.NONE else seeds_of(given)
 
 
-def _storage_check(where: object) -> None:
+def _storage_check(where: object, force: bool) -> None:
     if not isinstance(where, str):
         raise ScenarioError(f"storage: {where!r} is not valid; expected a text")
     storage.check(where)
+    if force:
+        raise ScenarioError(
+            f"a study in {storage.shown(where)} may be that of others, and cannot begin anew",
+            "leave force out, or name another storage",
+            typed="leave --force out, or name another --storage",
+        )
 
 
 def _request(
