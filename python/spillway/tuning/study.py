@@ -25,7 +25,16 @@ from spillway.tuning.confirm import Confirmation
 from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
 from spillway.tuning.goal import Aims, Texts
 from spillway.tuning.runs import StoppedError, can_be_looked_at
-from spillway.tuning.search import Default, Plan, Search, counts, default_of, outcome, winners
+from spillway.tuning.search import (
+    END,
+    Default,
+    Plan,
+    Search,
+    counts,
+    default_of,
+    outcome,
+    winners,
+)
 from spillway.tuning.space import Over, Space, parameters
 
 if TYPE_CHECKING:
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
 LOOKS = "25%,50%"
 """The looks at a run with one goal, unless others are given."""
 SEEDS = "1..4"
+_KEPT_S, _IN_MEMORY_S = 0.1, 0.02
+"""About how much processor time a trial takes beside its runs: to choose, and to note in a file."""
 
 
 class Tuned:
@@ -348,7 +359,7 @@ def _tuned(
         trials = study.get_trials(deepcopy=False)
         if not trials and request.first is not None:
             study.enqueue_trial(_as_asked(request.space, request.first))
-        say(_announcement(request, default, trials))
+        say(_announcement(request, default, trials, place is not None))
 
         def so_far(found: Sequence[FrozenTrial]) -> dict[str, Any]:
             return summaries.document(
@@ -420,21 +431,26 @@ def _default(
     return found
 
 
-def _announcement(request: _Request, default: Default, trials: Sequence[FrozenTrial]) -> str:
+def _announcement(
+    request: _Request, default: Default, trials: Sequence[FrozenTrial], is_kept: bool
+) -> str:
     """How much processor time all this will take."""
     ended = sum(counts(trial) and trial.state.is_finished() for trial in trials)
     plan = request.plan
     left = max(0, plan.trials - ended)
     search, confirmed = (default.cpu_s * runs for runs in request.work(left))
     at_once = min(plan.jobs, processors(), plan.at_once * len(plan.seeds))
-    wall = search / at_once + confirmed / min(plan.jobs, processors())
+    # Trials are chosen one after another.
+    own = left * (_KEPT_S if is_kept else _IN_MEMORY_S)
+    wall = search / at_once + own + confirmed / min(plan.jobs, processors())
     seeds = "one seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     gone = f"{ended} of {plan.trials} trials are there already. " if ended else ""
-    less = ", less where trials are ended early" if plan.looks else ""
+    less = ", less where trials are ended early" if {*default.looks} - {END} else ""
+    chosen = f", to choose and note them {duration_of(own)}" if left else ""
     after = f", the confirmation {duration_of(confirmed)}" if confirmed else ""
     return (
         f"{gone}A run of the default takes {duration_of(default.cpu_s)} of processor time: "
-        f"{left} trials of {seeds} {duration_of(search)}{less}{after}; "
+        f"{left} trials of {seeds} {duration_of(search)}{less}{chosen}{after}; "
         f"about {duration_of(wall)} on an idle machine"
     )
 
