@@ -3,7 +3,7 @@
 import pytest
 
 import spillway
-from spillway.tuning import confirm, search
+from spillway.tuning import confirm, search, tables
 from support import TINY
 from tune_runs import alpha, drops, fake
 
@@ -55,3 +55,58 @@ def test_nothing_is_said_of_looks_that_are_all_left_out(runs):
     runs(formula)
     assert "ended early" not in announced(minimize="drops / timeouts")
     assert "ended early" in announced(minimize="drops + timeouts")
+
+
+# Small things ------------------------------------------------------------------------------------
+
+
+def test_the_page_says_how_long_the_confirmation_was(runs, tmp_path):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    for duration, times, told in (
+        (None, 3, "never saw, for longer. The"),
+        ("4ms", 1, "never saw. The"),
+        ("1ms", 0.25, "never saw, for a shorter time. The"),
+    ):
+        tuned = tune(trials=2, confirm_duration=duration, out=tmp_path / "out")
+        assert tuned.summary["confirmation"]["times_as_long"] == times
+        assert told in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_a_smaller_number_of_trials_than_there_are(runs, tmp_path):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    tune(trials=5, out=tmp_path / "out")
+    said = announced(trials=3, out=tmp_path / "out")
+    assert said.startswith("5 trials are there already. A run of")
+    summary = tune(trials=3, out=tmp_path / "out").summary
+    assert tables.counted(summary).startswith("5 trials, 3 wanted: 5 complete")
+    assert announced(trials=6, out=tmp_path / "out").startswith("5 of 6 trials are there already. ")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "told"),
+    [
+        # Ten drops: 10 beyond 0, 6 beyond 4, 9.9 beyond 0.1.
+        ("drops <= 0", "drops <= 0 by 10.0"),
+        ("0 >= drops", "0 >= drops by 100%"),
+        ("drops <= 4", "drops <= 4 by 150%"),
+        ("drops <= 0.1", "drops <= 0.1 by 9,900%"),
+    ],
+)
+def test_what_is_missed_by_how_much(runs, constraint, told):
+    runs(lambda scenario, *_: drops(10.0))
+    summary = tune(trials=2, subject_to=constraint).summary
+    text = str(tables.nearest(summary).renderables[1])
+    assert text.endswith(f"it misses {told}")
+
+
+def test_one_seed_is_no_confirmation(runs):
+    with pytest.raises(spillway.ScenarioError, match="one seed tells too little in a confirm"):
+        tune(confirm_seeds=[9])
+
+
+def test_looks_that_end_nothing_are_refused(runs):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    with pytest.raises(spillway.ScenarioError, match="the pruner none ends none") as raised:
+        tune(looks="25%", pruner="none")
+    assert raised.value.hint == "leave out looks, or pruner"
+    assert tune(trials=1, looks=[], pruner="none").summary["looks"] == []

@@ -478,7 +478,7 @@ ANOTHER = [
     ({"minimize": "timeouts"}, "goals is"),
     ({"subject_to": "timeouts <= 3"}, "constraints is"),
     ({"seeds": "1..3"}, "seeds is [1, 2, 3], and was [1, 2]"),
-    ({"set": "switch.buffer=70KB"}, "scenario is"),
+    ({"set": "switch.buffer=70KB"}, "the scenario, what is set in it, or a file of it has changed"),
     ({"sampler": "random"}, 'sampler is "random", and was "tpe"'),
     ({"looks": "50%"}, "looks is [50], and was [25, 50]"),
     ({"search_seed": 2}, "search_seed is 2, and was 1"),

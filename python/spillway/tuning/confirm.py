@@ -48,7 +48,7 @@ class Confirmation:
 
     seeds: Sequence[int]
     assignments: tuple[str, ...]
-    """The longer duration, and a later end where the scenario sets one."""
+    """The other duration, and another end where the scenario sets one."""
     duration_ps: int
 
 
@@ -61,7 +61,8 @@ def planned(base: Scenario, seeds: Sequence[int], duration: str | None) -> Confi
         return Confirmation((), (), base.checked().duration_ps)
     if len(seeds) < FEWEST:
         hint = f"{FEWEST} seeds at least; more make the interval narrower"
-        raise ScenarioError(f"{len(seeds)} seeds tell too little in a confirmation", hint)
+        told = "one seed tells" if len(seeds) == 1 else f"{len(seeds)} seeds tell"
+        raise ScenarioError(f"{told} too little in a confirmation", hint)
     before = base.checked()
     text = f"{TIMES * before.duration_ps}ps" if duration is None else duration
     longer: tuple[str, ...] = (f"duration={text}",)

@@ -158,9 +158,14 @@ class StudyFolder:
     def _compare_with(self, before: Mapping[str, Any]) -> None:
         for key in dict.fromkeys((*self._question, *before)):
             if before.get(key) != self._question.get(key):
+                changed = (
+                    f"{key} is {_shown(self._question.get(key))}, "
+                    f"and was {_shown(before.get(key))}"
+                )
+                if key == "scenario":
+                    changed = "the scenario, what is set in it, or a file of it has changed"
                 raise ScenarioError(
-                    f"{self.place} holds another study: {key} is "
-                    f"{_shown(self._question.get(key))}, and was {_shown(before.get(key))}",
+                    f"{self.place} holds another study: {changed}",
                     "choose another place, or begin anew with force=True",
                     typed="choose another place with --out, or begin anew with --force",
                 )

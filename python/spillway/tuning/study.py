@@ -250,8 +250,12 @@ def _request(
     if not is_single and (chosen or pruner != "none"):
         hint = "with several goals every trial runs to its end"
         raise ScenarioError("several goals, and trials that are ended early", hint)
-    if pruner == "none":
-        chosen = ()
+    if pruner == "none" and chosen:
+        raise ScenarioError(
+            "runs are looked at only to end trials, and the pruner none ends none",
+            "leave out looks, or pruner",
+            typed="leave out --looks, or --pruner none",
+        )
     planned = Plan(
         seeds,
         chosen,
@@ -444,7 +448,8 @@ def _announcement(
     own = left * (_KEPT_S if is_kept else _IN_MEMORY_S)
     wall = search / at_once + own + confirmed / min(plan.jobs, processors())
     seeds = "one seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
-    gone = f"{ended} of {plan.trials} trials are there already. " if ended else ""
+    wanted = f"{ended} of {plan.trials} trials" if ended <= plan.trials else f"{ended} trials"
+    gone = f"{wanted} are there already. " if ended else ""
     less = ", less where trials are ended early" if {*default.looks} - {END} else ""
     chosen = f", to choose and note them {duration_of(own)}" if left else ""
     after = f", the confirmation {duration_of(confirmed)}" if confirmed else ""
@@ -496,7 +501,9 @@ def _confirmed(
         {**_winner(trial), **confirm.compared(request.aims, readings, default)}
         for trial, readings in zip(few, found, strict=True)
     ]
-    return summaries.confirmation(confirmation.seeds, confirmation.duration_ps, confirmed)
+    return summaries.confirmation(
+        confirmation.seeds, confirmation.duration_ps, request.longer, confirmed
+    )
 
 
 def is_confirmed(summary: Mapping[str, Any]) -> bool:

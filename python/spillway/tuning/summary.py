@@ -24,7 +24,7 @@ def document(
     trials: Sequence[FrozenTrial],
 ) -> dict[str, Any]:
     """The study so far. `own` are the scenario's own values of the parameters."""
-    shown = [_trial(trial, aims) for trial in trials if outcome(trial)]
+    shown = [_trial(trial, aims, default) for trial in trials if outcome(trial)]
     return {
         "status": "interrupted",
         "scenario": name,
@@ -74,10 +74,11 @@ def _parameter(parameter: Parameter, space: Space, own: Mapping[str, Any]) -> di
     return {**found, "values": list(parameter.values)}
 
 
-def _trial(trial: FrozenTrial, aims: Aims) -> dict[str, Any]:
+def _trial(trial: FrozenTrial, aims: Aims, default: Default) -> dict[str, Any]:
     """One trial; the values of one that was ended early are those of its last look."""
     told = outcome(trial)
     readings = told.get("readings")
+    is_complete = told["state"] == "complete"
     return {
         "trial": trial.number + 1,
         "state": told["state"],
@@ -88,6 +89,11 @@ def _trial(trial: FrozenTrial, aims: Aims) -> dict[str, Any]:
         "values": None if readings is None else aims.values(readings),
         "by_seed": None if readings is None else [goal.by_seed(readings) for goal in aims.goals],
         "violations": dict(trial.constraints) if readings is not None else {},
+        "sides": {
+            each.text: list(each.sides(readings, default.readings))
+            for each in aims.constraints
+            if readings is not None and is_complete
+        },
         "is_met": all(value <= 0 for value in trial.constraints.values()),
         "percent": told["percent"],
         "cpu_s": told["cpu_s"],
@@ -99,12 +105,14 @@ def _trial(trial: FrozenTrial, aims: Aims) -> dict[str, Any]:
 def confirmation(
     seeds: Sequence[int],
     duration_ps: int,
+    longer: float,
     winners: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The winners beside the default, on new seeds."""
+    """The winners beside the default, on new seeds, in runs so many times as long."""
     return {
         "seeds": list(seeds),
         "duration_s": duration_ps * 1e-12,
+        "times_as_long": longer,
         "is_met": all(winner["is_met"] for winner in winners),
         "winners": list(winners),
     }

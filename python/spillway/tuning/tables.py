@@ -58,10 +58,10 @@ def counted(summary: Mapping[str, Any]) -> str:
     by_state = {state: sum(trial["state"] == state for trial in trials) for state in words}
     told = ", ".join(f"{count} {words[state]}" for state, count in by_state.items() if count)
     seeds = summary["asked"]["seeds"]
+    ended, wanted = summary["ended"], summary["asked"]["trials"]
+    done = f"{ended} of {wanted} trials" if ended <= wanted else f"{ended} trials, {wanted} wanted"
     return (
-        f"{summary['ended']} of {summary['asked']['trials']} trials"
-        + (f": {told}" if told else "")
-        + f"; {len(seeds)} seed{'s' * (len(seeds) > 1)} each"
+        done + (f": {told}" if told else "") + f"; {len(seeds)} seed{'s' * (len(seeds) > 1)} each"
     )
 
 
@@ -128,13 +128,26 @@ def nearest(summary: Mapping[str, Any]) -> RenderableType:
 
     trial = min(complete, key=distance)
     violated = ", ".join(
-        f"{text} by {100 * value:.2g}%" for text, value in trial["violations"].items() if value > 0
+        f"{text} by {_miss(value, *trial.get('sides', {}).get(text, (None, None)))}"
+        for text, value in trial["violations"].items()
+        if value > 0
     )
     values = ", ".join(f"{key}={value}" for key, value in trial["set"].items())
     return Group(
         Text("no trial satisfies all constraints", "red"),
         Text(f"nearest: trial {trial['trial']}, {values}: it misses {violated}"),
     )
+
+
+def _miss(share: float, left: float | None, right: float | None) -> str:
+    """By how much a constraint is missed: a share of its right side, unless that is 0.
+
+    >>> _miss(0.251, 7.49, 10.0), _miss(24.0, 24.0, 0.0), _miss(31.5, 3250.0, 100.0)
+    ('25%', '24.0', '3,150%')
+    """
+    if right == 0 and left is not None:
+        return number(abs(left))
+    return f"{number(100 * share, 2)}%"
 
 
 def confirmation(summary: Mapping[str, Any]) -> RenderableType:
