@@ -110,3 +110,48 @@ def test_looks_that_end_nothing_are_refused(runs):
         tune(looks="25%", pruner="none")
     assert raised.value.hint == "leave out looks, or pruner"
     assert tune(trials=1, looks=[], pruner="none").summary["looks"] == []
+
+
+# What a user has put there ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "force"), [("notes.txt", False), ("inputs/data.csv", True), ("scenario.toml", False)]
+)
+def test_what_a_user_has_put_beside_the_best_is_not_removed(runs, tmp_path, name, force):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    out = tmp_path / "out"
+    tuned = tune(trials=3, out=out)
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    mine = out / "best" / name
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("mine")
+    with pytest.raises(spillway.ScenarioError, match=r"best/.* is not what a study has") as raised:
+        tune(trials=6, out=out, force=force)
+    assert "move it away" in raised.value.hint
+    assert mine.read_text() == "mine"
+    # Nothing was taken away, and the study is as complete as it was.
+    assert all(file == mine or file.read_bytes() == old for file, old in before.items())
+    assert not (out / "INCOMPLETE").exists()
+    assert tune(trials=3, out=out).summary == tuned.summary
+    mine.unlink()
+    assert tune(trials=6, out=out, force=force).summary["ended"] == 6
+
+
+def test_what_an_interrupted_study_finds_beside_the_best_is_not_removed(runs, tmp_path):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    out = tmp_path / "out"
+    tune(trials=3, out=out)
+    # Killed while the last files were written.
+    for name in ("summary.json", "SHA256SUMS"):
+        (out / name).unlink()
+    (out / "INCOMPLETE").touch()
+    assert tune(trials=3, out=out).summary["ended"] == 3
+    for name in ("summary.json", "SHA256SUMS"):
+        (out / name).unlink()
+    (out / "INCOMPLETE").touch()
+    (out / "best" / "notes.txt").write_text("mine")
+    with pytest.raises(spillway.ScenarioError, match="is not what a study has written"):
+        tune(trials=3, out=out)
+    assert (out / "best" / "notes.txt").read_text() == "mine"
+    assert (out / "INCOMPLETE").exists()

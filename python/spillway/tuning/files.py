@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Self
 from spillway import checksums
 from spillway.errors import ScenarioError
 from spillway.folder import (
+    INPUTS,
     MARK,
     SCENARIO,
     SUMMARY,
@@ -33,6 +35,9 @@ _OURS = (SUMMARY, PAGE, TRIALS, BEST, FRONT, checksums.FILE)
 """What is written when a study is complete, the summary first to go and last to come."""
 
 
+_WINNER = re.compile(rf"({BEST}|{FRONT}/trial-\d+)/({SCENARIO}|{INPUTS}/.*)")
+
+
 class StudyFolder:
     """A context in which a folder is this process's.
 
@@ -46,6 +51,8 @@ class StudyFolder:
         self._force = force
         self._lock = -1
         self._is_new = False
+        self._is_whole = False
+        """Whether it is complete, as it was before."""
         self.summary: dict[str, Any] | None = None
         """The summary of the study, if it was complete."""
         self.has_begun = False
@@ -66,9 +73,9 @@ class StudyFolder:
             raise ScenarioError(f"{self.place} cannot be made: {error}") from error
         self._lock = locked(self.place / MARK)
         try:
-            if self._force:
-                self._empty()
             try:
+                if self._force:
+                    self._empty()
                 self._compare()
             except ScenarioError:
                 if is_complete:
@@ -76,6 +83,7 @@ class StudyFolder:
                 raise
             if is_complete and (self.place / SUMMARY).exists():
                 self.summary = read_document(self.place / SUMMARY)
+                self._is_whole = True
         except BaseException:
             self._release(self._is_new)
             raise
@@ -87,10 +95,13 @@ class StudyFolder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._is_whole:
+            self.stay()
         self._release(kind is not None and self._is_new and not self.has_begun)
 
     def stay(self) -> None:
         """Takes the mark away again from a study that is complete already."""
+        self._is_whole = False
         (self.place / MARK).unlink()
 
     def complete(
@@ -117,7 +128,12 @@ class StudyFolder:
         (self.place / MARK).unlink()
 
     def clear(self) -> None:
-        """Takes away what an earlier end of the study has written."""
+        """Takes away what an earlier end of the study has written, and nothing else."""
+        foreign = self._foreign()
+        if foreign is not None:
+            hint = "move it away: the best scenario's folder is written anew"
+            raise ScenarioError(f"{foreign} is not what a study has written", hint)
+        self._is_whole = False
         for name in _OURS:
             path = self.place / name
             if path.is_dir():
@@ -142,6 +158,24 @@ class StudyFolder:
         names = {path.name for path in self.place.iterdir()}
         return QUESTION in names or names <= {MARK}
 
+    def _foreign(self) -> Path | None:
+        """A file among the best scenarios that no study has written, or that has changed since."""
+        has_list = (self.place / checksums.FILE).is_file()
+        files = [file for name in (BEST, FRONT) for file in sorted((self.place / name).rglob("*"))]
+        for file in files:
+            name = file.relative_to(self.place).as_posix()
+            if file.is_dir():
+                continue
+            if not has_list:
+                if _WINNER.fullmatch(name) is None:
+                    return file
+                continue
+            try:
+                checksums.check(self.place, name)
+            except ScenarioError:
+                return file
+        return None
+
     def _empty(self) -> None:
         self.clear()
         for name in (FILE, f"{FILE}-journal", QUESTION):
@@ -159,8 +193,7 @@ class StudyFolder:
         for key in dict.fromkeys((*self._question, *before)):
             if before.get(key) != self._question.get(key):
                 changed = (
-                    f"{key} is {_shown(self._question.get(key))}, "
-                    f"and was {_shown(before.get(key))}"
+                    f"{key} is {_shown(self._question.get(key))}, and was {_shown(before.get(key))}"
                 )
                 if key == "scenario":
                     changed = "the scenario, what is set in it, or a file of it has changed"
