@@ -99,6 +99,23 @@ def test_what_is_missed_by_how_much(runs, constraint, told):
     assert text.endswith(f"it misses {told}")
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        # Alpha is 0.5 by default, with 10 drops; the least of what is varied is 2, with 40 drops.
+        ({"over": "switch.sharing.alpha=2.0..8.0"}, True),
+        ({"over": "switch.sharing.alpha=0.1..0.4"}, False),
+        ({"over": "switch.sharing.alpha=0.5,0.5001"}, True),
+        ({"over": "switch.sharing.alpha=2.0..8.0", "minimize": (), "maximize": "drops"}, False),
+    ],
+)
+def test_a_best_that_is_no_better_than_the_default_is_told(runs, asked, is_told):
+    runs(lambda scenario, *_: drops(20 * alpha(scenario)))
+    best = tables.parts(tune(**asked, trials=4).summary)["best"]
+    lines = [str(each) for each in getattr(best, "renderables", ())]
+    assert ("No trial is better than the default." in lines) is is_told
+
+
 def test_one_seed_is_no_confirmation(runs):
     with pytest.raises(spillway.ScenarioError, match="one seed tells too little in a confirm"):
         tune(confirm_seeds=[9])

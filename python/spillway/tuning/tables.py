@@ -82,8 +82,12 @@ def best(summary: Mapping[str, Any]) -> RenderableType:
             tuned = winner["set"][key] or "unset"
             table.add_row(key, parameter["default"] or "-", tuned)
     text = f"{goal['text']} on the seeds of the search"
-    table.add_row(text, number(goal["default"]), number(winner["values"][0]))
-    return table
+    own, found = goal["default"], winner["values"][0]
+    table.add_row(text, number(own), number(found))
+    is_better = found < own if goal["direction"] == "minimize" else found > own
+    if is_better:
+        return table
+    return Group(table, Text("No trial is better than the default.", "yellow"))
 
 
 def front(summary: Mapping[str, Any]) -> RenderableType:
