@@ -456,6 +456,24 @@ def test_each_way_to_find_losses_is_one_change_for_both():
             assert found == said, point.label
 
 
+@pytest.mark.parametrize(
+    ("workload", "flows"),
+    [
+        ("websearch", {"quick": 3_000, "page": None, "full": None}),
+        ("datamining", {"quick": 1_500, "page": 20_000, "full": None}),
+    ],
+)
+def test_bounds_have_as_many_flows_as_is_said(workload, flows):
+    """Without a number flows end with the run's duration, which is that of 50,000."""
+    (figure,) = find(f"qclimb/bounds-{workload}")
+    runs = {
+        scale: flat(resolved(run_of(figure, figure.schemes[0], figure.points[0], scale)))
+        for scale in flows
+    }
+    assert {scale: run.get("traffic.websearch.flows") for scale, run in runs.items()} == flows
+    assert len({run["duration"] for run in runs.values()}) == 1
+
+
 def test_headlines_have_five_seeds():
     for figure in qclimb.FIGURES:
         seeds = {name: scale.seeds for name, scale in figure.scales.items()}
