@@ -342,6 +342,16 @@ class KilledError(Exception):
     """Stands for the end of a process."""
 
 
+def gone_on(**asked):
+    """The study that the same command makes in the end, and how often it was killed before."""
+    kills = 0
+    while True:
+        try:
+            return tune(**asked), kills
+        except KilledError:
+            kills += 1
+
+
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2", "random"])
 def test_a_study_that_was_cut_anywhere_goes_on_as_if_nothing_had_happened(
     runs, tmp_path, monkeypatch, sampler
@@ -399,13 +409,7 @@ def test_a_trial_that_was_cut_before_it_was_ended_is_ended(
         return real(*arguments, **more)
 
     monkeypatch.setattr(owner, name, wrapped)
-    kills = 0
-    while True:
-        try:
-            tuned = tune(**asked, out=tmp_path / "out")
-            break
-        except KilledError:
-            kills += 1
+    tuned, kills = gone_on(**asked, out=tmp_path / "out")
     assert kills > 2 and values(tuned) == whole
 
 
@@ -422,7 +426,7 @@ def test_generations_go_on_as_if_nothing_had_happened(runs, tmp_path, monkeypatc
     asked = {"over": [SHARING, ALPHA, *keys], "maximize": "timeouts", "sampler": "nsga2"}
     asked |= {"trials": 45, "confirm_seeds": "none"}
     whole = values(tune(**asked))
-    real, calls, kills = optuna.Trial._suggest, [], 0
+    real, calls = optuna.Trial._suggest, []
 
     def wrapped(*arguments, **more):
         calls.append(1)
@@ -431,12 +435,7 @@ def test_generations_go_on_as_if_nothing_had_happened(runs, tmp_path, monkeypatc
         return real(*arguments, **more)
 
     monkeypatch.setattr(optuna.Trial, "_suggest", wrapped)
-    while True:
-        try:
-            tuned = tune(**asked, out=tmp_path / "out")
-            break
-        except KilledError:
-            kills += 1
+    tuned, kills = gone_on(**asked, out=tmp_path / "out")
     assert kills > 5 and values(tuned) == whole
 
 
