@@ -60,3 +60,18 @@ def start(tmp_path: Path):
 def tiny() -> spillway.Result:
     """A run of the tiny scenario, its tables in memory."""
     return spillway.run(TINY)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch):
+    """Puts a formula in the place of the simulations of `spillway.tune`; each takes a second."""
+    from spillway.tuning import confirm, search
+    from tune_runs import fake
+
+    def put(formula):
+        made = fake(formula)
+        monkeypatch.setattr(search, "Runs", made)
+        monkeypatch.setattr(confirm, "Runs", made)
+        return made
+
+    return put

@@ -3,22 +3,9 @@
 import pytest
 
 import spillway
-from spillway.tuning import confirm, search, tables
+from spillway.tuning import tables
 from support import TINY
-from tune_runs import alpha, drops, fake
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    """Puts a formula in the place of simulations, of which each takes a second."""
-
-    def put(formula):
-        made = fake(formula)
-        monkeypatch.setattr(search, "Runs", made)
-        monkeypatch.setattr(confirm, "Runs", made)
-        return made
-
-    return put
+from tune_runs import alpha, drops
 
 
 def tune(**more):

@@ -9,23 +9,10 @@ import pytest
 import spillway
 from spillway.tuning import confirm, pruning, search, workers
 from support import TINY
-from tune_runs import alpha, drops, fake
+from tune_runs import alpha, drops
 
 ALPHA = "switch.sharing.alpha=0.5..8.0"
 SHARING = "switch.sharing=dt,abm,lqd"
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    """Puts a formula in the place of simulations."""
-
-    def put(formula):
-        made = fake(formula)
-        monkeypatch.setattr(search, "Runs", made)
-        monkeypatch.setattr(confirm, "Runs", made)
-        return made
-
-    return put
 
 
 def tune(**more):
