@@ -28,7 +28,6 @@ fn run_in_steps(seed: u64, case: &Case) -> Run {
 }
 
 fn check(seed: u64) -> Run {
-    println!("seed {seed}");
     let mut case = case(seed);
     let run = run_in_steps(seed, &case);
 
@@ -238,11 +237,10 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     let mut drops = [0; 8];
     let (mut timeouts, mut marks, mut packets, mut shared, mut discarded) = (0, 0.0, 0, 0, 0.0);
     let (mut stalled, mut waited, mut jobs) = (0, 0, 0);
-    for seed in 0..400 {
-        let run = check(seed);
+    for (stalls, run) in on_all_cores(0..400, |seed| (case(seed).may_stall(), check(seed))) {
         (0..8).for_each(|reason| drops[reason] += run.counters.drops[reason]);
         timeouts += run.counters.timeouts;
-        stalled += u32::from(run.progress == Progress::Stopped && case(seed).may_stall());
+        stalled += u32::from(run.progress == Progress::Stopped && stalls);
         waited += run.summary["flows"].get("waiting").map_or(0, |_| 1);
         jobs += run.record.jobs.len();
         marks += run.number("marks");
@@ -269,7 +267,5 @@ fn random_scenarios_keep_every_packet_and_repeat() {
 #[test]
 #[ignore = "slow: 5000 scenarios"]
 fn many_random_scenarios() {
-    for seed in 1_000..6_000 {
-        check(seed);
-    }
+    on_all_cores(1_000..6_000, |seed| drop(check(seed)));
 }

@@ -204,7 +204,6 @@ fn draw_rate(seed: u64) -> &'static str {
 }
 
 fn check(seed: u64) -> Option<(f64, u64)> {
-    println!("seed {seed}");
     let (case, is_enough) = lossless(seed)?;
     let text = case.text();
     let scenario = |text: &str| scenario_with(text, &case.list);
@@ -260,7 +259,7 @@ fn check(seed: u64) -> Option<(f64, u64)> {
 
 #[test]
 fn random_scenarios_with_lossless_priorities_hold() {
-    let checked: Vec<(f64, u64)> = (0..1050).filter_map(check).collect();
+    let checked: Vec<(f64, u64)> = on_all_cores(0..1050, check).into_iter().flatten().collect();
     let with_pauses = checked.iter().filter(|(pauses, _)| *pauses > 0.0).count();
     let with_losses = checked.iter().filter(|(_, lost)| *lost > 0).count();
     assert!(checked.len() > 300, "{}", checked.len());
@@ -271,9 +270,7 @@ fn random_scenarios_with_lossless_priorities_hold() {
 #[test]
 #[ignore = "slow: 5000 scenarios"]
 fn many_random_scenarios_with_lossless_priorities_hold() {
-    for seed in 1_050..6_050 {
-        check(seed);
-    }
+    on_all_cores(1_050..6_050, check);
 }
 
 /// Every AQM, with settings by which it marks in the star below.

@@ -13,12 +13,47 @@ use spillway_net::simulation::{Counters, Progress, Simulation};
 use spillway_net::summary::summarize;
 use spillway_net::traffic::FlowColumns;
 use spillway_switch::DropReason;
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 /// Bytes of a full packet with the default payload and header of transports.
 pub const FULL: u64 = 1500;
 /// Payload of a full packet.
 pub const MSS: u64 = 1448;
+
+/// What a check returns for each of these seeds, in no order: they are spread over all cores.
+pub fn on_all_cores<T: Send>(seeds: Range<u64>, check: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores)
+            .map(|first| {
+                let (seeds, check) = (seeds.clone().skip(first).step_by(cores), &check);
+                let one = move |seed| {
+                    let _name = Named(seed);
+                    check(seed)
+                };
+                scope.spawn(move || seeds.map(one).collect::<Vec<T>>())
+            })
+            .collect();
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.flatten().collect()
+    })
+}
+
+/// Says which seed it was that failed.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            println!("seed {}", self.0);
+        }
+    }
+}
 
 /// A row of the flow table.
 #[derive(Clone, Debug, PartialEq, Eq)]
