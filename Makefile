@@ -55,8 +55,8 @@ test-python: build
 
 ## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
-	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation \
-		--test pauses --test stepping -- --ignored
+	cargo test --quiet --locked --profile slow-tests -p spillway-net --test analytic \
+		--test conservation --test pauses --test stepping -- --ignored
 	$(MAKE) fuzz FUZZ_SECONDS=10
 
 # torch alone is several GB, so that nothing else needs it.
