@@ -16,6 +16,8 @@ from spillway import Simulation
 from spillway.plugins import Aqm, CongestionControl, Sharing, Tagger, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spillway.plugins import Ack, Arrival, Buffer, Packet, Switch, Window
 
 SHORT = ["duration=1ms", "traffic.websearch.load=0.5"]
@@ -225,6 +227,43 @@ def test_a_copy_s_plug_in_fails_alone() -> None:
     with pytest.raises(spillway.Error, match="cannot go on: it has failed"):
         copied.run_until("900us")
     assert simulation.finish().status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("look", "text"),
+    [
+        (lambda run: run.now, "the time of this run is not known: it is running"),
+        (lambda run: run.observe("marks"), "this run cannot go on: it is running"),
+    ],
+)
+def test_a_hook_that_looks_at_its_own_run_is_told_so(
+    look: Callable[[Simulation], object], text: str
+) -> None:
+    runs: list[Simulation] = []
+
+    class Looks(Sharing):
+        """Looks at the run that asks it."""
+
+        id = "looks"
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> bool:
+            look(runs[0])
+            return True
+
+    settings = [*SHORT, "switch.sharing=looks"]
+    runs.append(Simulation("leaf-spine-128", set=settings, plugins=[Looks]))
+    with pytest.raises(spillway.PluginError, match="the plug-in looks has failed") as raised:
+        runs[0].finish()
+    assert isinstance(raised.value.__cause__, spillway.Error)
+    assert text in str(raised.value.__cause__)
+
+
+def test_what_is_told_of_progress_may_look_at_the_time() -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    times: list[int] = []
+    simulation.run_until("1ms", progress=lambda _: times.append(simulation.now))
+    assert times
+    assert times == sorted(times)
 
 
 def test_what_cannot_be_copied_is_refused() -> None:

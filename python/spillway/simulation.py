@@ -64,7 +64,11 @@ class Simulation:
 
     @property
     def now(self) -> int:
-        """The simulated time in picoseconds."""
+        """The simulated time in picoseconds.
+
+        Raises:
+            SpillwayError: a hook of one of the run's own plug-ins asks.
+        """
         return self._running.simulation.now()
 
     @property
@@ -186,8 +190,12 @@ class Simulation:
     def _go(self, progress: Report | None, until: int | None) -> str:
         self._check()
         callback("progress", progress)
-        self._gone = "it has failed"
-        self._status = self._running.go(progress, until)
+        self._gone = "it is running"
+        try:
+            self._status = self._running.go(progress, until)
+        except BaseException:
+            self._gone = "it has failed"
+            raise
         self._gone = None
         if self._status == "interrupted":
             raise KeyboardInterrupt

@@ -40,6 +40,12 @@ pub fn spent(py: Python<'_>, what: &str) -> PyErr {
     raise(py, "SpillwayError", (format!("this {what} has been used up"),))
 }
 
+/// A run that is looked at from within itself.
+pub fn running(py: Python<'_>) -> PyErr {
+    let hint = "a hook is told the time: `now_ps`";
+    raise(py, "SpillwayError", ("the time of this run is not known: it is running", hint))
+}
+
 /// A run that takes more memory than its scenario allows.
 pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
     let gigabytes = bytes as f64 * 1e-9;

@@ -13,7 +13,7 @@ use spillway_net::record::names::Vocabulary;
 use spillway_net::simulation::{Progress, Simulation as Run};
 use spillway_net::summary::summarize;
 use spillway_settings::value_of;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The number of events between two checks of the tables. It is fixed, so that the points where
@@ -185,9 +185,14 @@ impl Simulation {
         Ok(looks.into_iter().map(|look| (Column::of(look.values), look.shape)).collect())
     }
 
-    /// The simulated time, in picoseconds.
-    fn now(&self) -> u64 {
-        self.state().simulation.now().ps()
+    /// The simulated time, in picoseconds. An error is raised where the run is going on with
+    /// plug-ins: it holds the interpreter, so that a hook would wait for itself.
+    fn now(&self, py: Python<'_>) -> PyResult<u64> {
+        let is_held = matches!(self.state.try_lock(), Err(TryLockError::WouldBlock));
+        if is_held && self.failure.is_some() {
+            return Err(errors::running(py));
+        }
+        Ok(self.state().simulation.now().ps())
     }
 
     /// The tables that a run can record.
