@@ -5,6 +5,8 @@
 
 mod audit;
 mod changing;
+mod deciding;
+mod dequeueing;
 mod in_order;
 mod losses;
 mod lossless;
@@ -17,24 +19,24 @@ pub use losses::Lost;
 pub use observing::QueueCounts;
 pub use tracing::Decision;
 
-use crate::aqm::{Aqm, AqmPolicy, AqmSample, Sending};
+use crate::aqm::{Aqm, AqmPolicy, AqmSample};
 use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
 use crate::limit::QueueLimit;
 use crate::lists::{Lists, Place};
 use crate::meter::Meter;
-use crate::packet::{Arena, NO_PRIORITY, Packet, PacketId, flags};
+use crate::packet::{Arena, Packet, PacketId};
 use crate::pfc::LosslessParts;
-use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
-use crate::scheduling::{Head, Scheduling, SchedulingPolicy, Waiting};
+use crate::policy::Arrival;
+use crate::scheduling::{Scheduling, SchedulingPolicy};
 use crate::sharing::{Count, Sharing, SharingPolicy};
+use dequeueing::Dequeueing;
 use lossless::Lossless;
 use observing::Observer;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
-use std::hint::select_unpredictable;
 
 /// The parts that make up a switch.
 #[derive(Debug)]
@@ -95,21 +97,6 @@ pub struct PortFacts {
     pub chooses_packets: bool,
     /// Whether pause frames may stop its queues.
     pub can_be_paused: bool,
-}
-
-/// How a switch takes packets out of its queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dequeueing {
-    /// Each queue sends its packets in order.
-    InOrder,
-    /// The same, and the AQM must hear of turns.
-    InTurn,
-    /// The scheduler chooses among the packets of a queue.
-    ByChoice,
-    /// Each queue sends its packets in order, unless it is paused.
-    Pausable,
-    /// The same, and the AQM must hear of turns.
-    PausableInTurn,
 }
 
 /// A queue class that no queue has.
@@ -361,162 +348,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.joins(&arrival);
     }
 
-    /// Takes out the packet that the port sends next; `None` if there is no backlog, or if all of
-    /// it was dropped on the way out.
-    #[inline(always)]
-    pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        match self.dequeueing {
-            Dequeueing::InOrder => self.dequeue_and::<false, false, false>(now, port, packets),
-            Dequeueing::InTurn => self.dequeue_in_turn(now, port, packets),
-            Dequeueing::ByChoice => self.dequeue_by_choice(now, port, packets),
-            Dequeueing::Pausable => self.dequeue_pausable(now, port, packets),
-            Dequeueing::PausableInTurn => self.dequeue_pausable_in_turn(now, port, packets),
-        }
-    }
-
-    /// The same where the AQM must hear of turns.
-    #[inline(never)]
-    fn dequeue_in_turn(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<true, false, false>(now, port, packets)
-    }
-
-    /// The same where the scheduler chooses among the packets of a queue.
-    #[inline(never)]
-    fn dequeue_by_choice(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<false, true, false>(now, port, packets)
-    }
-
-    /// The same where queues may be paused.
-    #[inline(never)]
-    fn dequeue_pausable(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<false, false, true>(now, port, packets)
-    }
-
-    /// The same where the AQM must hear of turns, too.
-    #[inline(never)]
-    fn dequeue_pausable_in_turn(
-        &mut self,
-        now: Time,
-        port: u32,
-        packets: &mut Arena,
-    ) -> Option<PacketId> {
-        self.dequeue_and::<true, false, true>(now, port, packets)
-    }
-
-    /// Takes out the packet that the scheduler has chosen of a queue, which must not be empty.
-    #[inline(always)]
-    fn take_chosen(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
-        let waiting = self.lists.packets_of(queue, packets).map(|id| Waiting::of(id, packets));
-        let id = self.scheduling.choose(waiting);
-        self.lists.unlink(queue, id, packets);
-        id
-    }
-
-    /// Takes out the next packet: the first of its queue, or one that the scheduler chooses. Tells
-    /// the AQM of turns or does not. Passes over queues that are paused, if some can be.
-    #[inline(always)]
-    fn dequeue_and<const TELLS: bool, const CHOOSES: bool, const PAUSES: bool>(
-        &mut self,
-        now: Time,
-        port: u32,
-        packets: &mut Arena,
-    ) -> Option<PacketId> {
-        // The queue class whose turn began last, if it has sent nothing yet.
-        let mut begun = NO_QUEUE_CLASS;
-        loop {
-            let held = self.lists.backlog(port);
-            let backlog = if PAUSES { held.but(self.paused(port)) } else { held };
-            if backlog.is_empty() {
-                return None;
-            }
-            let queue_class = match self.last_queue_class {
-                0 => 0,
-                _ => {
-                    let head = |queue_class: u8| {
-                        let id = self.lists.head(self.buffer.queue_of(port, queue_class));
-                        Head { size: packets[id].size, queued_at: packets[id].time }
-                    };
-                    let turn = |queue_class| {
-                        if TELLS {
-                            if begun != NO_QUEUE_CLASS {
-                                let queue = self.buffer.queue_of(port, begun);
-                                let buffer = match &mut self.lossless {
-                                    Some(lossless) if PAUSES => {
-                                        lossless.with_lossy(port, &self.buffer)
-                                    }
-                                    _ => &self.buffer,
-                                };
-                                self.aqm.on_vain_turn(now, queue, buffer);
-                            }
-                            begun = queue_class;
-                        }
-                    };
-                    self.scheduling.select(port, backlog, head, turn)
-                }
-            };
-            let queue = self.buffer.queue_of(port, queue_class);
-            let id = match CHOOSES {
-                true => self.take_chosen(queue, packets),
-                false => self.lists.take_head(Place { queue, port, queue_class }, packets),
-            };
-            let size = packets[id].size - self.uncounted_bytes;
-            if PAUSES && self.is_lossless(queue_class) {
-                self.leaves_lossless(now, port, queue, id, packets);
-            } else {
-                self.leaves(now, port, queue, size);
-                if self.watches_departures
-                    && self.marks_or_drops_departure(now, queue, queue_class, id, packets)
-                {
-                    continue;
-                }
-            }
-            let size = size + self.uncounted_bytes;
-            if self.tells_scheduler {
-                self.scheduling.on_send(port, queue_class, size);
-            }
-            if TELLS {
-                let begins = begun != NO_QUEUE_CLASS;
-                let buffer = match &mut self.lossless {
-                    Some(lossless) if PAUSES => lossless.with_lossy(port, &self.buffer),
-                    _ => &self.buffer,
-                };
-                self.aqm.on_send(&Sending { now, port, queue, size, begins }, buffer);
-            }
-            return Some(id);
-        }
-    }
-
-    /// A port can send again. Returns the packet that it sends next, and whether `send_next` must
-    /// be called when that packet has been sent. `None` if there is no backlog, or if all of it was
-    /// dropped on the way out.
-    #[inline(always)]
-    pub fn send_next(
-        &mut self,
-        now: Time,
-        port: u32,
-        packets: &mut Arena,
-    ) -> Option<(PacketId, bool)> {
-        if self.releases_at_end() {
-            self.on_sent(now, port);
-        }
-        let id = self.dequeue(now, port, packets)?;
-        Some((id, self.releases_at_end() || self.has_backlog(port)))
-    }
-
-    /// A port has put the last byte of a packet on its line (only with `release_at_end`).
-    pub fn on_sent(&mut self, now: Time, port: u32) {
-        if let Some(in_transmission) = &mut self.in_transmission {
-            let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
-            if size > 0 && self.is_lossless_queue(queue) {
-                self.frees_lossless(now, port, queue, size);
-            } else if size > 0 {
-                self.note_length(now, queue);
-                self.sharing.on_release(now, queue, &self.buffer);
-                self.change(now, |buffer| buffer.subtract_bytes(queue, size));
-            }
-        }
-    }
-
     /// How often the sharing policy and the AQM want to be woken.
     pub fn periods(&self) -> [Option<Time>; 2] {
         [self.sharing.period(), self.aqm.period()]
@@ -539,159 +370,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         match self.buffer.queue_class_of(queue) == self.unmanaged {
             true => None,
             false => self.aqm.sample(now, queue, self.buffer_of(queue)),
-        }
-    }
-
-    #[inline]
-    fn arrival(
-        &self,
-        now: Time,
-        port: u32,
-        id: PacketId,
-        packet: &Packet,
-        packets: &Arena,
-    ) -> Arrival {
-        self.arrival_of(now, port, self.queue_class_of(packet), id, packet, packets)
-    }
-
-    /// An arrival at a port's queue of a queue class.
-    #[inline(always)]
-    fn arrival_of(
-        &self,
-        now: Time,
-        port: u32,
-        queue_class: u8,
-        id: PacketId,
-        packet: &Packet,
-        packets: &Arena,
-    ) -> Arrival {
-        Arrival {
-            now,
-            queue: self.buffer.queue_of(port, queue_class),
-            queue_class,
-            size: packet.size - self.uncounted_bytes,
-            first_rtt: packet.flags & flags::FIRST_RTT != 0,
-            is_control: packet.flags & flags::CONTROL != 0,
-            flow: if self.names_flows { packets.connection_of(id) } else { 0 },
-        }
-    }
-
-    /// The queue class in which a packet waits here.
-    #[inline]
-    pub fn queue_class_of(&self, packet: &Packet) -> u8 {
-        if self.last_queue_class == 0 {
-            return 0;
-        }
-        // Packets of all kinds come mixed, so that a branch could not be predicted.
-        let is_control = packet.flags & flags::CONTROL != 0;
-        let plain = self.plain_queue_classes[usize::from(is_control)];
-        let by_priority = packet.priority.min(self.last_queue_class);
-        select_unpredictable(packet.priority == NO_PRIORITY, plain, by_priority)
-    }
-
-    /// Decides about an arrival, makes room for it, and marks it. Returns false if it is lost.
-    #[inline(always)]
-    fn admit(
-        &mut self,
-        arrival: &Arrival,
-        id: PacketId,
-        packet_flags: u16,
-        packets: &mut Arena,
-    ) -> bool {
-        if self.is_traced {
-            return self.admit_traced(arrival, id, packet_flags, packets);
-        }
-        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
-        self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
-    }
-
-    /// Whether an arrival is marked, or why it is lost. Makes room for it.
-    #[inline(always)]
-    fn decide(
-        &mut self,
-        arrival: &Arrival,
-        id: PacketId,
-        can_mark: bool,
-        packets: &mut Arena,
-    ) -> Result<bool, DropReason> {
-        let managed = match arrival.queue_class == self.unmanaged {
-            true => Verdict::Pass,
-            false => self.aqm.on_arrival(arrival, &self.buffer),
-        };
-        let marked = managed.outcome(can_mark, DropReason::Aqm)?;
-        if !self.queue_limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
-            return Err(DropReason::QueueLimit);
-        }
-        match self.sharing.admit(arrival, &self.buffer) {
-            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(marked),
-            Admission::Admit => Err(DropReason::BufferFull),
-            Admission::Drop(reason) => Err(reason),
-            Admission::PushOut(victim) => {
-                self.push_out(victim, arrival, id, packets).map(|()| marked)
-            }
-        }
-    }
-
-    /// Asks the AQM, then the sharing policy, about a packet on its way out. Returns true if it is
-    /// lost.
-    fn marks_or_drops_departure(
-        &mut self,
-        now: Time,
-        queue: QueueId,
-        queue_class: u8,
-        id: PacketId,
-        packets: &mut Arena,
-    ) -> bool {
-        let packet = &mut packets[id];
-        let size = packet.size - self.uncounted_bytes;
-        let first_rtt = packet.flags & flags::FIRST_RTT != 0;
-        let ect = packet.flags & flags::ECT != 0;
-        let departure =
-            Departure { now, queue, queue_class, size, first_rtt, ect, queued_at: packet.time };
-        let managed = match queue_class == self.unmanaged {
-            true => Verdict::Pass,
-            false => self.aqm.on_departure(&departure, &self.buffer),
-        };
-        let outcome = managed.outcome(ect, DropReason::Aqm).and_then(|marked| {
-            if !self.sharing.watches_departures() {
-                return Ok(marked);
-            }
-            let shared = self.sharing.on_departure(&departure, &self.buffer);
-            Ok(marked | shared.outcome(ect, DropReason::OverDelay)?)
-        });
-        if self.is_traced {
-            self.note_departure(now, queue, id, size, outcome);
-        }
-        if outcome.is_err() {
-            // Bytes that were to be held until the packet is sent are freed now.
-            self.on_sent(now, self.buffer.port_of(queue));
-        }
-        !self.carry_out(outcome, now, id, queue, size, packets)
-    }
-
-    /// Carries out a decision: marks the packet or loses it. Returns whether it is still there.
-    #[inline(always)]
-    fn carry_out(
-        &mut self,
-        outcome: Result<bool, DropReason>,
-        now: Time,
-        id: PacketId,
-        queue: QueueId,
-        size: u32,
-        packets: &mut Arena,
-    ) -> bool {
-        match outcome {
-            Ok(marked) => {
-                if marked {
-                    packets[id].flags |= flags::CE;
-                    self.marks += 1;
-                }
-                true
-            }
-            Err(reason) => {
-                self.lose(now, id, queue, size, reason);
-                false
-            }
         }
     }
 

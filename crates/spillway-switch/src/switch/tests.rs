@@ -6,8 +6,8 @@ mod traces;
 use super::*;
 use crate::buffer::Length;
 use crate::catalogue::Environment;
-use crate::packet::Contents;
-use crate::policy::{Victim, Watch};
+use crate::packet::{Contents, NO_PRIORITY, flags};
+use crate::policy::{Admission, Departure, DropReason, Verdict, Victim, Watch};
 use proptest::prelude::*;
 use spillway_settings::Section;
 

@@ -4,8 +4,9 @@ use super::super::*;
 use super::Probe;
 use crate::aqm::AqmPolicy;
 use crate::catalogue::Environment;
-use crate::packet::Contents;
+use crate::packet::{Contents, flags};
 use crate::pfc::{Crossing, LosslessParts, PauseChange, PauseThreshold};
+use crate::policy::DropReason;
 use crate::sharing::SharingPolicy;
 use spillway_settings::Section;
 

@@ -1,0 +1,165 @@
+//! What the policies decide about a packet, and what is done about it.
+
+use super::Switch;
+use crate::aqm::Aqm;
+use crate::buffer::QueueId;
+use crate::packet::{Arena, NO_PRIORITY, Packet, PacketId, flags};
+use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
+use crate::sharing::Sharing;
+use spillway_engine::Time;
+use std::hint::select_unpredictable;
+
+impl<S: Sharing, A: Aqm> Switch<S, A> {
+    #[inline]
+    pub(super) fn arrival(
+        &self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packet: &Packet,
+        packets: &Arena,
+    ) -> Arrival {
+        self.arrival_of(now, port, self.queue_class_of(packet), id, packet, packets)
+    }
+
+    /// An arrival at a port's queue of a queue class.
+    #[inline(always)]
+    pub(super) fn arrival_of(
+        &self,
+        now: Time,
+        port: u32,
+        queue_class: u8,
+        id: PacketId,
+        packet: &Packet,
+        packets: &Arena,
+    ) -> Arrival {
+        Arrival {
+            now,
+            queue: self.buffer.queue_of(port, queue_class),
+            queue_class,
+            size: packet.size - self.uncounted_bytes,
+            first_rtt: packet.flags & flags::FIRST_RTT != 0,
+            is_control: packet.flags & flags::CONTROL != 0,
+            flow: if self.names_flows { packets.connection_of(id) } else { 0 },
+        }
+    }
+
+    /// The queue class in which a packet waits here.
+    #[inline]
+    pub fn queue_class_of(&self, packet: &Packet) -> u8 {
+        if self.last_queue_class == 0 {
+            return 0;
+        }
+        // Packets of all kinds come mixed, so that a branch could not be predicted.
+        let is_control = packet.flags & flags::CONTROL != 0;
+        let plain = self.plain_queue_classes[usize::from(is_control)];
+        let by_priority = packet.priority.min(self.last_queue_class);
+        select_unpredictable(packet.priority == NO_PRIORITY, plain, by_priority)
+    }
+
+    /// Decides about an arrival, makes room for it, and marks it. Returns false if it is lost.
+    #[inline(always)]
+    pub(super) fn admit(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        packet_flags: u16,
+        packets: &mut Arena,
+    ) -> bool {
+        if self.is_traced {
+            return self.admit_traced(arrival, id, packet_flags, packets);
+        }
+        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
+        self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
+    }
+
+    /// Whether an arrival is marked, or why it is lost. Makes room for it.
+    #[inline(always)]
+    pub(super) fn decide(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        can_mark: bool,
+        packets: &mut Arena,
+    ) -> Result<bool, DropReason> {
+        let managed = match arrival.queue_class == self.unmanaged {
+            true => Verdict::Pass,
+            false => self.aqm.on_arrival(arrival, &self.buffer),
+        };
+        let marked = managed.outcome(can_mark, DropReason::Aqm)?;
+        if !self.queue_limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
+            return Err(DropReason::QueueLimit);
+        }
+        match self.sharing.admit(arrival, &self.buffer) {
+            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(marked),
+            Admission::Admit => Err(DropReason::BufferFull),
+            Admission::Drop(reason) => Err(reason),
+            Admission::PushOut(victim) => {
+                self.push_out(victim, arrival, id, packets).map(|()| marked)
+            }
+        }
+    }
+
+    /// Asks the AQM, then the sharing policy, about a packet on its way out. Returns true if it is
+    /// lost.
+    pub(super) fn marks_or_drops_departure(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        queue_class: u8,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> bool {
+        let packet = &mut packets[id];
+        let size = packet.size - self.uncounted_bytes;
+        let first_rtt = packet.flags & flags::FIRST_RTT != 0;
+        let ect = packet.flags & flags::ECT != 0;
+        let departure =
+            Departure { now, queue, queue_class, size, first_rtt, ect, queued_at: packet.time };
+        let managed = match queue_class == self.unmanaged {
+            true => Verdict::Pass,
+            false => self.aqm.on_departure(&departure, &self.buffer),
+        };
+        let outcome = managed.outcome(ect, DropReason::Aqm).and_then(|marked| {
+            if !self.sharing.watches_departures() {
+                return Ok(marked);
+            }
+            let shared = self.sharing.on_departure(&departure, &self.buffer);
+            Ok(marked | shared.outcome(ect, DropReason::OverDelay)?)
+        });
+        if self.is_traced {
+            self.note_departure(now, queue, id, size, outcome);
+        }
+        if outcome.is_err() {
+            // Bytes that were to be held until the packet is sent are freed now.
+            self.on_sent(now, self.buffer.port_of(queue));
+        }
+        !self.carry_out(outcome, now, id, queue, size, packets)
+    }
+
+    /// Carries out a decision: marks the packet or loses it. Returns whether it is still there.
+    #[inline(always)]
+    pub(super) fn carry_out(
+        &mut self,
+        outcome: Result<bool, DropReason>,
+        now: Time,
+        id: PacketId,
+        queue: QueueId,
+        size: u32,
+        packets: &mut Arena,
+    ) -> bool {
+        match outcome {
+            Ok(marked) => {
+                if marked {
+                    packets[id].flags |= flags::CE;
+                    self.marks += 1;
+                }
+                true
+            }
+            Err(reason) => {
+                self.lose(now, id, queue, size, reason);
+                false
+            }
+        }
+    }
+}
