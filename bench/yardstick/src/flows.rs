@@ -179,7 +179,8 @@ impl Flow {
         }
     }
 
-    /// Once per window of data: alpha = (1 - g) alpha + g F (Eq. 1), window *= 1 - alpha / 2 (Eq. 2).
+    /// Once per window of data: alpha = (1 - g) alpha + g F (Eq. 1), window *= 1 - alpha / 2 (Eq.
+    /// 2).
     #[inline(always)]
     fn end_window(&mut self) {
         let fraction = self.marked as f32 / (self.acked - self.window_start) as f32;

@@ -93,8 +93,8 @@ impl Shape {
     }
 }
 
-/// The fabric. Ports are numbered: hosts' NICs, leaves' ports down to hosts (both by host), leaves' ports up
-/// (by leaf, then spine), spines' ports down (by spine, then leaf).
+/// The fabric. Ports are numbered: hosts' NICs, leaves' ports down to hosts (both by host), leaves'
+/// ports up (by leaf, then spine), spines' ports down (by spine, then leaf).
 pub struct Network {
     shape: Shape,
     ports: Vec<Port>,
@@ -301,7 +301,8 @@ fn prefetch<T>(items: &[T], index: u32) {
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         let address = items.as_ptr().wrapping_add(index as usize);
-        // SAFETY: a prefetch is a hint; it changes nothing, faults on nothing, whatever the address.
+        // SAFETY: a prefetch is a hint; it changes nothing, faults on nothing, whatever the
+        // address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

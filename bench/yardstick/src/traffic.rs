@@ -4,7 +4,8 @@ use crate::calendar::Time;
 use crate::network::Shape;
 
 /// Flow sizes of a web-search cluster: bytes, cumulative probability; linear in between.
-/// M. Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, doi:10.1145/1851182.1851192, as tabulated since.
+/// M. Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, doi:10.1145/1851182.1851192, as
+/// tabulated since.
 const WEBSEARCH: [(f64, f64); 16] = [
     (0.0, 0.0),
     (2_000.0, 0.0),
@@ -104,7 +105,8 @@ mod tests {
 
     #[test]
     fn the_mean_is_the_area_beside_the_curve() {
-        // Segment by segment, probability times midpoint: 41 + 69 + 212.5 + 400 + 750 + 2,500 + 4,000
+        // Segment by segment, probability times midpoint: 41 + 69 + 212.5 + 400 + 750 + 2,500 +
+        // 4,000
         // + 8,450 + 9,800 + 60,000 + 150,000 + 350,000 + 525,000 + 600,000 = 1,711,222.5 bytes.
         assert!((mean_size() - 1_711_222.5).abs() < 0.01, "{}", mean_size());
     }

@@ -1,5 +1,5 @@
-//! Random forests: trained elsewhere and evaluated here, with the same answers. [`Forest`] tells two
-//! classes apart, [`Regressor`] predicts sizes and bounds them from below.
+//! Random forests: trained elsewhere and evaluated here, with the same answers. [`Forest`] tells
+//! two classes apart, [`Regressor`] predicts sizes and bounds them from below.
 //!
 //! # The file
 //! [safetensors](https://github.com/huggingface/safetensors), version 2 of our layout. The nodes of
@@ -24,8 +24,8 @@
 //! names, separated by commas), `crc32` (of all bytes of the file, with zeros in the place of its
 //! own eight hexadecimal digits; written without spaces, `"crc32":"..."`), and whatever else the
 //! trainer adds. Of these additions to a classification, switches read `least` and `greatest` (the
-//! range of each feature in training), `buffers` (the switches' buffers in bytes) and `rates` (their
-//! ports' rates in bits per second), all separated by commas. A missing one is unknown.
+//! range of each feature in training), `buffers` (the switches' buffers in bytes) and `rates`
+//! (their ports' rates in bits per second), all separated by commas. A missing one is unknown.
 //!
 //! A regression also has `scale` (a number for each feature, by which it is divided), `method`
 //! (`least`, `mean`, `quantile` or `point`), `quantile` (of that method), and `factor` (at most 1,
@@ -36,10 +36,10 @@
 //! The same as that of scikit-learn's `RandomForestClassifier.predict`: single-precision features
 //! are compared with double-precision thresholds; the leaves' shares are summed in the order of the
 //! trees and divided by their number; the positive class wins if its share is the larger one. For a
-//! regression, the same as that of `RandomForestRegressor.predict` on scaled features; a size is the
-//! exponential of it. A bound is the least, or the mean over the trees, of the leaves' least sizes;
-//! or the quantile of the leaves' sizes, where every tree has the same weight, and within it every
-//! size; or the predicted size. It is multiplied by the factor and rounded down.
+//! regression, the same as that of `RandomForestRegressor.predict` on scaled features; a size is
+//! the exponential of it. A bound is the least, or the mean over the trees, of the leaves' least
+//! sizes; or the quantile of the leaves' sizes, where every tree has the same weight, and within it
+//! every size; or the predicted size. It is multiplied by the factor and rounded down.
 
 mod checksum;
 mod forest;

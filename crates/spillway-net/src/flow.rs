@@ -34,8 +34,8 @@ pub struct FlowSpec {
     pub start: Time,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
-    /// What its host knows of it before it sends: its payload is at least so many bytes. 0 if nothing
-    /// is known.
+    /// What its host knows of it before it sends: its payload is at least so many bytes. 0 if
+    /// nothing is known.
     pub bound: u64,
 }
 

@@ -140,8 +140,8 @@ impl<'a> Classes<'a> {
         Classes(classes)
     }
 
-    /// Losses, and how they were found and repaired. What only numbered packets tell is null where no
-    /// flow has them.
+    /// Losses, and how they were found and repaired. What only numbered packets tell is null where
+    /// no flow has them.
     fn repairs(&self, scenario: &Scenario) -> Value {
         let sums = |flows: &[&Outcome]| -> Map<String, Value> {
             let is_numbered = flows.iter().any(|flow| scenario.numbers_packets(flow.class));

@@ -141,7 +141,8 @@ pub(crate) mod tests {
         let (before, now) = (hop(1_000_999, 1_023, 700), hop(1_084_000, 2_048, 319));
         let exact = Difference { ps: 83_001, sent_bytes: 1_025, queue_bytes: 319 };
         assert_eq!(Fields::Exact.compare(&now, &before), exact);
-        // 1,084 - 1,000 ns. With units of 512 bytes, 4 - 1 of them were sent, and less than 320 wait.
+        // 1,084 - 1,000 ns. With units of 512 bytes, 4 - 1 of them were sent, and less than 320
+        // wait.
         let rounded = Difference { ps: 84_000, sent_bytes: 1_536, queue_bytes: 0 };
         assert_eq!(Fields::Rounded(4).compare(&now, &before), rounded);
         // With units of 128 bytes, 16 - 7, and 3 * 80 wait.

@@ -1,8 +1,9 @@
 //! Helpers of the tests beside the code: a small network and its hosts, whose events a test handles
 //! one by one.
 //!
-//! A byte takes 1 ns on every line, and every line has a delay of 10 us. A full packet has 960 bytes
-//! of payload and 40 of headers, so it takes 1 us to be sent. An ack has 50 bytes and takes 50 ns.
+//! A byte takes 1 ns on every line, and every line has a delay of 10 us. A full packet has 960
+//! bytes of payload and 40 of headers, so it takes 1 us to be sent. An ack has 50 bytes and takes
+//! 50 ns.
 
 use crate::event::Kind;
 use crate::flow::FlowSpec;

@@ -344,12 +344,12 @@ fn dctcp_peaks_at_k_plus_n_with_full_throughput() {
     }
 }
 
-/// A packet that is marked as it leaves has its queueing delay behind it: its sender learns of the mark
-/// after a round trip without queues, in place of one with K packets in it. In that time a flow, which
-/// grows by a packet per whole round trip, grows by C RTT / (C RTT + K) of one. So the queue peaks at
-/// K + 2 + N C RTT / (C RTT + K) if all flows learn of it as early as the first. Those whose packets stand
-/// further back do later, so that it peaks higher, by a sixth of N here. Marked on arrival, the queue
-/// peaks at K + 2 + N, which is 5 and 11 packets more.
+/// A packet that is marked as it leaves has its queueing delay behind it: its sender learns of the
+/// mark after a round trip without queues, in place of one with K packets in it. In that time a
+/// flow, which grows by a packet per whole round trip, grows by C RTT / (C RTT + K) of one. So the
+/// queue peaks at K + 2 + N C RTT / (C RTT + K) if all flows learn of it as early as the first.
+/// Those whose packets stand further back do later, so that it peaks higher, by a sixth of N here.
+/// Marked on arrival, the queue peaks at K + 2 + N, which is 5 and 11 packets more.
 #[test]
 fn marks_at_departure_overshoot_by_what_flows_grow_in_a_round_trip_without_queues() {
     let (k, delay_us) = (70, 10);
@@ -441,8 +441,8 @@ fn mq_ecn_holds_each_queue_at_its_share() {
     let by_share = queues_by_weight("{ kind = \"mq-ecn\", rtt = \"80us\" }");
     let alike = queues_by_weight("{ kind = \"ecn\", threshold = \"100KB\" }");
     println!("{by_share:?}, with one threshold for all {alike:?}");
-    // 10 Gbps in 80 us are 100,000 bytes, of which the classes have a half and a quarter each. Queues peak
-    // with what two flows add until they have heard of a mark, and stay near.
+    // 10 Gbps in 80 us are 100,000 bytes, of which the classes have a half and a quarter each.
+    // Queues peak with what two flows add until they have heard of a mark, and stay near.
     for ((longest, mean), k) in by_share.into_iter().zip([50_000.0, 25_000.0, 25_000.0]) {
         assert!(longest > k && longest <= k + 6_000.0, "{longest}, K = {k}");
         assert!(mean > 0.9 * k && mean < k, "{mean}, K = {k}");

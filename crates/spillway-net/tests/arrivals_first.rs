@@ -1,5 +1,5 @@
-//! Ports that choose after the arrivals of the same moment: what ties decide, by hand, and that nothing
-//! else changes.
+//! Ports that choose after the arrivals of the same moment: what ties decide, by hand, and that
+//! nothing else changes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,8 +13,8 @@ use std::path::Path;
 const US: u64 = 1_000_000;
 const ORDERS: [&str; 2] = ["", "arrivals_first = true"];
 
-/// Hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. Packets have 1,000 bytes without
-/// headers. Ports and NICs send what has least left.
+/// Hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. Packets have 1,000 bytes
+/// without headers. Ports and NICs send what has least left.
 fn text(order: &str, more: &str) -> String {
     format!(
         "duration = \"1ms\"
@@ -40,9 +40,10 @@ fn run(order: &str, more: &str, list: &[Listed]) -> Run {
     finish(Simulation::new(scenario_with(&text(order, more), &columns(list))))
 }
 
-/// a0, a1 and a2 of host 0 are at the switch at 2, 3 and 4 us, and b0 of host 1 at 3 us, when the port to
-/// host 2 has sent a0. In both orders a1 comes before b0, on the line with the lower number. At once, a1
-/// is sent before b0 is there; after arrivals b0 goes first, since its flow has less left.
+/// a0, a1 and a2 of host 0 are at the switch at 2, 3 and 4 us, and b0 of host 1 at 3 us, when the
+/// port to host 2 has sent a0. In both orders a1 comes before b0, on the line with the lower
+/// number. At once, a1 is sent before b0 is there; after arrivals b0 goes first, since its flow has
+/// less left.
 #[test]
 fn a_port_that_becomes_free_sees_what_comes_in_that_moment() {
     let list = [(0, 2, 3_000, 0), (1, 2, 1_000, 1_000)];
@@ -54,7 +55,8 @@ fn a_port_that_becomes_free_sees_what_comes_in_that_moment() {
     assert_eq!(times, [[7 * US, 5 * US], [7 * US, 4 * US]]);
 }
 
-/// Both packets are at the idle port at 2 us: from host 0 the first of two, from host 1 the only one.
+/// Both packets are at the idle port at 2 us: from host 0 the first of two, from host 1 the only
+/// one.
 #[test]
 fn an_idle_port_waits_for_what_comes_in_that_moment() {
     let list = [(0, 2, 2_000, 0), (1, 2, 1_000, 0)];
@@ -76,8 +78,8 @@ fn an_idle_nic_waits_for_what_its_host_sends_in_that_moment() {
     assert_eq!(times, [[7 * US, 5 * US], [7 * US, 4 * US]]);
 }
 
-/// A limit of one packet, beside the one that is sent. At 3 us a1 and b0 find a0 sent: at once a1 passes,
-/// and b0 waits. After arrivals b0 and a1 wait for an instant, so a1 is lost, the worse.
+/// A limit of one packet, beside the one that is sent. At 3 us a1 and b0 find a0 sent: at once a1
+/// passes, and b0 waits. After arrivals b0 and a1 wait for an instant, so a1 is lost, the worse.
 #[test]
 fn what_comes_in_one_moment_must_fit_before_the_port_chooses() {
     let limit = "switch.sharing = { kind = \"pfabric\", limit = \"1000B\" }";
@@ -91,8 +93,8 @@ fn what_comes_in_one_moment_must_fit_before_the_port_chooses() {
     assert_eq!(lost, [(0, vec![0, 0]), (1, vec![1, 0])]);
 }
 
-/// Where ports send in the order of arrival and nothing is lost or marked, no choice is to be made: both
-/// orders give the same flows, however many ties there are.
+/// Where ports send in the order of arrival and nothing is lost or marked, no choice is to be made:
+/// both orders give the same flows, however many ties there are.
 #[test]
 fn in_order_nothing_changes() {
     let list: Vec<Listed> =

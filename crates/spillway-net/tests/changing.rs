@@ -64,8 +64,8 @@ fn halts_at(simulation: &mut Simulation, time: Time) {
     assert_eq!(simulation.now(), time);
 }
 
-/// Policies, a number of theirs, and another value. At a port, and at a single switch, that is no key
-/// of a scenario.
+/// Policies, a number of theirs, and another value. At a port, and at a single switch, that is no
+/// key of a scenario.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("sharing = \"dt\"", "switch.sharing.alpha", "8.0"),
     ("sharing = \"dt\"", "switch.sharing.alpha[1]", "8.0"),
@@ -180,9 +180,9 @@ fn however_a_run_is_cut_its_numbers_change_in_time() {
     }
 }
 
-/// Two hosts send a packet of 1,500 bytes (1.2 us) to a third one at once, again and again: of each pair
-/// one finds an empty queue and an idle port, and the other one nothing queued but a busy port. With
-/// three, the third one finds one packet.
+/// Two hosts send a packet of 1,500 bytes (1.2 us) to a third one at once, again and again: of each
+/// pair one finds an empty queue and an idle port, and the other one nothing queued but a busy
+/// port. With three, the third one finds one packet.
 #[test]
 fn a_threshold_holds_from_its_moment_on() {
     let text = r#"

@@ -1,8 +1,8 @@
 //! Connections that stay open, end to end: what a flow finds on a connection that others have used.
 //!
 //! Most runs have two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us, its ack 20.0832
-//! us, as a packet of a handshake. Packets given to the NIC together are acknowledged from 42.4832 us
-//! on, one every 1.2 us.
+//! us, as a packet of a handshake. Packets given to the NIC together are acknowledged from 42.4832
+//! us on, one every 1.2 us.
 
 mod common;
 
@@ -82,8 +82,8 @@ fn flows_at_the_same_time_open_connections_and_the_first_one_opened_is_taken_fir
 
 #[test]
 fn after_an_idle_timeout_the_window_is_the_initial_one() {
-    // Two packets are acknowledged at RTT + 1.2 us, and the window is four packets. The timeout is 1
-    // ms: the next flow starts 0.2 ns before it has passed, or 0.8 ns after.
+    // Two packets are acknowledged at RTT + 1.2 us, and the window is four packets. The timeout is
+    // 1 ms: the next flow starts 0.2 ns before it has passed, or 0.8 ns after.
     let over = (RTT + PACKET) / 1_000;
     let (large, small) = (RTT + PACKET + THERE, RTT + 3 * PACKET + THERE);
     let second = |more: &str, after_ns: u64| {
@@ -100,8 +100,8 @@ fn after_an_idle_timeout_the_window_is_the_initial_one() {
 
 #[test]
 fn a_loss_is_repaired_as_on_a_connection_of_its_own() {
-    // The first flow ends within a segment. Of the next twenty packets, all of which the window lets
-    // go at once, number 5 is lost. The ack of number 8 shows it.
+    // The first flow ends within a segment. Of the next twenty packets, all of which the window
+    // lets go at once, number 5 is lost. The ack of number 8 shows it.
     let at = 100_000_000 + 5 * PACKET;
     let event = format!(
         "[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nrate = 1.0\n\
@@ -209,8 +209,8 @@ fn where_no_two_flows_could_share_nothing_changes() {
 
 #[test]
 fn an_aqm_counts_connections() {
-    // PRED counts over 200 us. Two flows are over in that time, one after the other; later ones keep
-    // the run going. The sample at 250 us tells the count of the first 200 us.
+    // PRED counts over 200 us. Two flows are over in that time, one after the other; later ones
+    // keep the run going. The sample at 250 us tells the count of the first 200 us.
     let counted = |transport: &str, starts: [u64; 2]| {
         let text = format!(
             "{PAIR}\nswitch = {{ aqm = {{ kind = \"pred\", counter = \"exact\", t_fcs = \"200us\" }} }}\n\

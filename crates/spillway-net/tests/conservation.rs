@@ -113,9 +113,9 @@ fn check(seed: u64) -> Run {
     run
 }
 
-/// What was sent again was found lost by detection or by a timeout, and packets that stay in order are
-/// never taken to be lost while they are on their way: on one path, where worse priorities count only
-/// under strict priority.
+/// What was sent again was found lost by detection or by a timeout, and packets that stay in order
+/// are never taken to be lost while they are on their way: on one path, where worse priorities
+/// count only under strict priority.
 fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
     let count = |name: &str| run.number(&format!("repairs.all.{name}"));
     // Null where no flow numbers its packets.
@@ -152,8 +152,8 @@ fn check_climbing(seed: u64, run: &mut Run) {
     }
 }
 
-/// Samples of AQMs change nothing, and see the same whether ports are deferred or woken. `run` is the
-/// run without them.
+/// Samples of AQMs change nothing, and see the same whether ports are deferred or woken. `run` is
+/// the run without them.
 fn check_aqms(seed: u64, case: &Case, run: &Run) {
     let text = format!("{}\n[record]\naqm_interval = \"23us\"", case.text());
     let sampled = |more: &str, shortcuts: Shortcuts| {

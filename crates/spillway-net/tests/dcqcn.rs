@@ -1,14 +1,14 @@
 //! DCQCN end to end: marks, notifications and paces, to the picosecond.
 //!
-//! Three hosts at one switch; a byte takes 1 ns on every line, and every line has a delay of 10 us. A
-//! full packet has 960 + 40 bytes and takes 1 us, an ack 50 ns, a notification 60 ns.
+//! Three hosts at one switch; a byte takes 1 ns on every line, and every line has a delay of 10 us.
+//! A full packet has 960 + 40 bytes and takes 1 us, an ack 50 ns, a notification 60 ns.
 //!
-//! Flow 0 sends packet k from host 0 at k us; it comes to the switch at k + 11, and leaves at once. Flow
-//! 1 sends two packets from host 1 at 10 and 11 us. At 21 us packet 10 comes first and goes on, and
-//! the first of flow 1 waits. At 22 us it goes on; packet 11 waits, and the second of flow 1 finds it
-//! waiting and is marked. At 23 us packet 11 goes on; packet 12 finds the second of flow 1 waiting
-//! and is marked. From now on packet k finds packet k - 1 waiting, is marked, and leaves at k + 13, as
-//! long as flow 0 sends at its line's rate. Packet 12 comes to host 2 at 36 us.
+//! Flow 0 sends packet k from host 0 at k us; it comes to the switch at k + 11, and leaves at once.
+//! Flow 1 sends two packets from host 1 at 10 and 11 us. At 21 us packet 10 comes first and goes
+//! on, and the first of flow 1 waits. At 22 us it goes on; packet 11 waits, and the second of flow
+//! 1 finds it waiting and is marked. At 23 us packet 11 goes on; packet 12 finds the second of flow
+//! 1 waiting and is marked. From now on packet k finds packet k - 1 waiting, is marked, and leaves
+//! at k + 13, as long as flow 0 sends at its line's rate. Packet 12 comes to host 2 at 36 us.
 
 mod common;
 
@@ -48,11 +48,11 @@ fn a_notification_halves_the_rate_until_the_timer_raises_it() {
     assert_eq!(run.counters.totals.made_bytes, 92 * 1_050 + 2 * 60);
 }
 
-/// The same with notifications that may come every 20 us: packet 32 comes at 56 us, and 52 at 76 us.
-/// Theirs come to host 0 at 76.12 and 96.12 us. From 57 us packets leave every 2 us, up to 77 us
-/// (packet 67); from there every 4 us, up to 97 us (packet 72), and then every 8 us: packet 74 leaves
-/// at 113 us. The timer expires 55 us after the last cut, at 151.12 us: packet 79 leaves at 153 us.
-/// Between 1 and 2 Gbps lie 1.5.
+/// The same with notifications that may come every 20 us: packet 32 comes at 56 us, and 52 at 76
+/// us. Theirs come to host 0 at 76.12 and 96.12 us. From 57 us packets leave every 2 us, up to 77
+/// us (packet 67); from there every 4 us, up to 97 us (packet 72), and then every 8 us: packet 74
+/// leaves at 113 us. The timer expires 55 us after the last cut, at 151.12 us: packet 79 leaves at
+/// 153 us. Between 1 and 2 Gbps lie 1.5.
 #[test]
 fn notifications_come_at_intervals_while_packets_are_marked() {
     let run = beside_two_packets(80, "cnp_interval = \"20us\"");
@@ -64,10 +64,10 @@ fn notifications_come_at_intervals_while_packets_are_marked() {
     assert_eq!(run.counters.totals.made_packets, 2 * 83 + 4);
 }
 
-/// Acks of marked packets are notifications. The first comes to host 0 at 36 + 2 (10 + 0.05) = 56.1 us,
-/// and others every microsecond. With timers that run freely the first cut comes 100 us later, at
-/// 156.1 us, and the next are 100 us apart. Packet 157 leaves at 157 us, and then one every 2 us: 169
-/// leaves at 181 us, and finds nothing waiting.
+/// Acks of marked packets are notifications. The first comes to host 0 at 36 + 2 (10 + 0.05) = 56.1
+/// us, and others every microsecond. With timers that run freely the first cut comes 100 us later,
+/// at 156.1 us, and the next are 100 us apart. Packet 157 leaves at 157 us, and then one every 2
+/// us: 169 leaves at 181 us, and finds nothing waiting.
 #[test]
 fn acks_of_marked_packets_may_be_the_notifications() {
     let free = "cnp = \"ack-flag\"\ntimers = \"free-running\"\nfirst_cut = \"after-interval\"\n\
@@ -75,18 +75,18 @@ fn acks_of_marked_packets_may_be_the_notifications() {
     let run = beside_two_packets(170, free);
     assert_eq!(run.fct(0), 181 * US + 22 * US);
     assert_eq!(run.counters.totals.made_packets, 2 * 172);
-    // With cuts at once, the first comes at 56.1 us and the second at 156.1 us: packets leave every 2
-    // us from 57 us on, up to 157 us (packet 107), and every 4 us from there if one was marked
+    // With cuts at once, the first comes at 56.1 us and the second at 156.1 us: packets leave every
+    // 2 us from 57 us on, up to 157 us (packet 107), and every 4 us from there if one was marked
     // meanwhile. Packet 57 was, and its ack came at 101.1 us, after the first cut.
     let at_once = free.replace("after-interval", "at-once");
     let run = beside_two_packets(110, &format!("{at_once}\nincrease_timer = \"1ms\""));
     assert_eq!(run.fct(0), 157 * US + 2 * 4 * US + 22 * US);
 }
 
-/// Every ack of a marked packet cuts at once, down to the least rate: those of 12 to 17 leave 4, 2, 1,
-/// 0.5, 0.25 and 0.2 Gbps. They come at 56.1, 57.1, ... us. Packet 57 leaves at 57 us with a gap of 2
-/// us, and packet 58 at 59 us, when 56.1, 57.1 and 58.1 us are over: 1 Gbps, 8 us. At 67 us, the rate
-/// is the least: 40 us. So packet 60 leaves at 107 us, and packet 61 at 147 us.
+/// Every ack of a marked packet cuts at once, down to the least rate: those of 12 to 17 leave 4, 2,
+/// 1, 0.5, 0.25 and 0.2 Gbps. They come at 56.1, 57.1, ... us. Packet 57 leaves at 57 us with a gap
+/// of 2 us, and packet 58 at 59 us, when 56.1, 57.1 and 58.1 us are over: 1 Gbps, 8 us. At 67 us,
+/// the rate is the least: 40 us. So packet 60 leaves at 107 us, and packet 61 at 147 us.
 #[test]
 fn the_least_rate_is_the_least() {
     let transport = "cnp = \"ack-flag\"\nmin_rate = \"200Mbps\"\nincrease_timer = \"1ms\"";
@@ -94,8 +94,9 @@ fn the_least_rate_is_the_least() {
     assert_eq!(run.fct(0), 147 * US + 22 * US);
 }
 
-/// A flow alone. 8 packets are 7,680 bytes, less than 8,000: nine leave in a round trip, which takes
-/// 22 us there and 20.1 us back. With 8 Gbps and 42.1 us the window is 42,100 bytes: 44 packets.
+/// A flow alone. 8 packets are 7,680 bytes, less than 8,000: nine leave in a round trip, which
+/// takes 22 us there and 20.1 us back. With 8 Gbps and 42.1 us the window is 42,100 bytes: 44
+/// packets.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     let fct = |packets: u64, transport: &str| {
@@ -117,10 +118,11 @@ fn a_window_bounds_what_is_in_flight() {
     assert_eq!(fct(44, "window = \"0.5bdp\"\nvary_window = true"), round_trip + 21 * US + 22 * US);
 }
 
-/// A flow alone, whose last packet has 100 + 40 bytes. With less than 8,100 bytes in flight, which are
-/// no multiple of 960, packets leave: nine at once, 8,640 bytes. The last one leaves with the first
-/// ack, at 42.1 us, and not behind the nine, though 8,640 + 100 is less than a segment beyond the
-/// window. As the ninth it follows the eight at once, and waits at the switch for the one before it.
+/// A flow alone, whose last packet has 100 + 40 bytes. With less than 8,100 bytes in flight, which
+/// are no multiple of 960, packets leave: nine at once, 8,640 bytes. The last one leaves with the
+/// first ack, at 42.1 us, and not behind the nine, though 8,640 + 100 is less than a segment beyond
+/// the window. As the ninth it follows the eight at once, and waits at the switch for the one
+/// before it.
 #[test]
 fn a_short_last_packet_does_not_leave_early() {
     for way in ["", "retransmit = \"go-back-n\"", "retransmit = \"selective\""] {
@@ -140,11 +142,11 @@ fn a_short_last_packet_does_not_leave_early() {
     }
 }
 
-/// A window of 48 packets is no limit. The notification at 56.12 us halves the rate, and the window if
-/// it varies. At 57 us packets 0 to 56 have left and 13 of them are acknowledged: the ack of packet k
-/// comes at k + 44.1 us if k is 12 or more. Fewer than 24 packets are in flight when packet 33 is
-/// acknowledged, at 77.1 us. From there packets leave every 2 us, while two acks come: packet 75
-/// leaves at 113.1 us, and not at 93.
+/// A window of 48 packets is no limit. The notification at 56.12 us halves the rate, and the window
+/// if it varies. At 57 us packets 0 to 56 have left and 13 of them are acknowledged: the ack of
+/// packet k comes at k + 44.1 us if k is 12 or more. Fewer than 24 packets are in flight when
+/// packet 33 is acknowledged, at 77.1 us. From there packets leave every 2 us, while two acks come:
+/// packet 75 leaves at 113.1 us, and not at 93.
 #[test]
 fn a_window_may_shrink_with_the_rate() {
     let wide = beside_two_packets(76, "window = \"46080B\"");
@@ -153,8 +155,8 @@ fn a_window_may_shrink_with_the_rate() {
     assert_eq!(narrow.fct(0), 113 * US + 100 * NS + 22 * US);
 }
 
-/// The flow alone loses its packet 5. The ack of the third packet behind it shows that, and the rate
-/// stays: packet 5 leaves next, and everything else a microsecond later.
+/// The flow alone loses its packet 5. The ack of the third packet behind it shows that, and the
+/// rate stays: packet 5 leaves next, and everything else a microsecond later.
 #[test]
 fn a_loss_changes_no_rate() {
     let text = "duration = \"1ms\"\n\
@@ -209,8 +211,8 @@ fn shared(n: u32, transport: &str) -> (f64, f64, f64) {
     (throughput, jain(&shares), queue)
 }
 
-/// With 1000 of 1048 bytes, a line of 40 Gbps carries 38.17 Gbps. The queue of many flows is longer,
-/// since each cuts by less than it would have to.
+/// With 1000 of 1048 bytes, a line of 40 Gbps carries 38.17 Gbps. The queue of many flows is
+/// longer, since each cuts by less than it would have to.
 #[test]
 fn flows_share_a_line_and_keep_its_queue_short() {
     let few = shared(2, "preset = \"simulator\"\nmin_rate = \"100Mbps\"");

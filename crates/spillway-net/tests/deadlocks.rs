@@ -1,4 +1,5 @@
-//! Cycles of ports that pause each other: rings of switches in which all hosts send the same way round.
+//! Cycles of ports that pause each other: rings of switches in which all hosts send the same way
+//! round.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,8 +15,8 @@ use spillway_net::traffic::FlowColumns;
 const HOSTS: [(&str, &str, &str); 4] =
     [("ha", "a", "10Gbps"), ("hb", "b", "10Gbps"), ("hc", "c", "10Gbps"), ("hd", "d", "10Gbps")];
 
-/// Four switches in a ring, each with a host, and with other hosts. The link from d to a has a rate of
-/// its own. `ends` has the times of the run, `switch` the switches' settings.
+/// Four switches in a ring, each with a host, and with other hosts. The link from d to a has a rate
+/// of its own. `ends` has the times of the run, `switch` the switches' settings.
 fn around(
     ends: &str,
     others: &[(&str, &str, &str)],
@@ -102,10 +103,11 @@ fn a_cycle_of_ports_that_pause_each_other_ends_the_run() {
     assert!(run.summary["pauses"]["deadlock"].is_null());
 }
 
-/// The ring, where the line from d to a is slow and two hosts more at a send to a third: their packets
-/// take what is free there, so a pauses d with little of its account. That was d's packets for b, which
-/// wait for the line to b, and for a's host. The last one of these leaves while little is free, and d stays
-/// paused; when all is free that the two hosts had taken, nothing leaves that would let d go on.
+/// The ring, where the line from d to a is slow and two hosts more at a send to a third: their
+/// packets take what is free there, so a pauses d with little of its account. That was d's packets
+/// for b, which wait for the line to b, and for a's host. The last one of these leaves while little
+/// is free, and d stays paused; when all is free that the two hosts had taken, nothing leaves that
+/// would let d go on.
 #[test]
 fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_leave() {
     let others = [("f", "a", "10Gbps"), ("g", "a", "10Gbps"), ("s", "a", "10Gbps")];
@@ -139,10 +141,11 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
     }
 }
 
-/// The ring again, where d may have as much at a as is free. When a pauses it, two of its packets wait for x,
-/// behind one that takes 12 ms, and the others for the line to b. At 3 ms f and g send to x, and then no more. At
-/// 4 ms the link of x fails: d's packets are lost first, while f's and g's fill so much of the buffer that d
-/// stays paused; when these are lost as well, all that a holds of d waits for b, and nothing leaves a any more.
+/// The ring again, where d may have as much at a as is free. When a pauses it, two of its packets
+/// wait for x, behind one that takes 12 ms, and the others for the line to b. At 3 ms f and g send
+/// to x, and then no more. At 4 ms the link of x fails: d's packets are lost first, while f's and
+/// g's fill so much of the buffer that d stays paused; when these are lost as well, all that a
+/// holds of d waits for b, and nothing leaves a any more.
 #[test]
 fn a_cycle_is_found_that_closes_with_the_loss_of_a_queue_whose_link_fails() {
     let others = [("f", "a", "10Gbps"), ("g", "a", "10Gbps"), ("x", "a", "1Mbps")];
@@ -166,15 +169,16 @@ fn a_cycle_is_found_that_closes_with_the_loss_of_a_queue_whose_link_fails() {
         assert_eq!(deadlock["time_us"], 4_000.0);
         assert_eq!(deadlock["ports"].as_array().unwrap().len(), 4, "{deadlock}");
     }
-    // Without the failure it closes with the last packet that d has for x: two take 12.016 ms each at 1 Mbps.
+    // Without the failure it closes with the last packet that d has for x: two take 12.016 ms each
+    // at 1 Mbps.
     let whole = run("", Shortcuts::ALL);
     let closes_us = whole.summary["pauses"]["deadlock"]["time_us"].as_f64().unwrap();
     assert_eq!((whole.progress, whole.all_drops()), (Progress::Deadlock, 0));
     assert!((24_032.0..24_100.0).contains(&closes_us), "{closes_us}");
 }
 
-/// Rings of five switches, round which every host sends two hops, with other flows beside: a run that is
-/// told to go on either completes all flows and knows no deadlock, or has told of one.
+/// Rings of five switches, round which every host sends two hops, with other flows beside: a run
+/// that is told to go on either completes all flows and knows no deadlock, or has told of one.
 #[test]
 fn random_rings_end_or_tell_of_a_deadlock() {
     let mut deadlocks = 0;

@@ -237,7 +237,8 @@ impl Counted {
         Arc::new(Made(Arc::clone(&self.made)))
     }
 
-    /// How often it has been read, and for which switches it has been made since this was last asked.
+    /// How often it has been read, and for which switches it has been made since this was last
+    /// asked.
     fn take(&self) -> (usize, Vec<u32>) {
         (self.read.load(Ordering::Relaxed), std::mem::take(&mut *self.made.lock().unwrap()))
     }
@@ -285,8 +286,8 @@ impl ExtensionParams<dyn AqmExtension> for Made {
     }
 }
 
-/// Parameters are read once for a tier, and what is made from them for a switch is made once: but for
-/// each tier's first, with which it is looked at what they come to.
+/// Parameters are read once for a tier, and what is made from them for a switch is made once: but
+/// for each tier's first, with which it is looked at what they come to.
 #[test]
 fn parameters_are_read_once_for_a_tier() {
     let (sharing, aqm, of_hosts) =

@@ -108,8 +108,8 @@ fn a_window_is_what_the_sender_has() {
     assert_eq!(windows.in_flight_bytes[1], 10 * MSS);
 }
 
-/// Two hosts send a packet every 2.4 us to the third, from 11.2 to 128.8 us as the switch sees them.
-/// PRED counts both in each of the periods of 50 us, at that port.
+/// Two hosts send a packet every 2.4 us to the third, from 11.2 to 128.8 us as the switch sees
+/// them. PRED counts both in each of the periods of 50 us, at that port.
 #[test]
 fn aqms_are_sampled_port_by_port() {
     let sample = |aqm: &str, record: &str| {

@@ -1,7 +1,8 @@
 //! Go-back-N and IRN end to end: losses placed by hand, and the times of what follows from them.
 //!
-//! Most runs have two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us, and its ack, or a
-//! NACK, 20.0832 us. Twenty packets are given to the NIC together at time 0; one leaves every 1.2 us.
+//! Most runs have two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us, and its ack, or
+//! a NACK, 20.0832 us. Twenty packets are given to the NIC together at time 0; one leaves every 1.2
+//! us.
 
 mod common;
 
@@ -61,10 +62,11 @@ fn nack_of(packet: u64) -> u64 {
     packet * PACKET + RTT
 }
 
-// Go-back-N ----------------------------------------------------------------------------------------
+// Go-back-N
+// ----------------------------------------------------------------------------------------
 
-/// Number 5 is lost. Number 6 causes a NACK, and 5 to 19 are sent again, one after the other. The first
-/// 6 to 19 are discarded.
+/// Number 5 is lost. Number 6 causes a NACK, and 5 to 19 are sent again, one after the other. The
+/// first 6 to 19 are discarded.
 #[test]
 fn one_loss_sends_everything_behind_it_again() {
     for kind in ["dctcp", "newreno", "cubic"] {
@@ -86,8 +88,8 @@ fn one_loss_sends_everything_behind_it_again() {
     assert_eq!(counts(&run), (second + 10 * PACKET + THERE, 15 + 11, 0, 14.0 + 10.0));
 }
 
-/// A window of four packets: 0 to 3 are sent at once. 1 is lost, and 2 causes a NACK: 1, 2 and 3 again,
-/// and 4, which the window allows since 0 is acknowledged, and has allowed before.
+/// A window of four packets: 0 to 3 are sent at once. 1 is lost, and 2 causes a NACK: 1, 2 and 3
+/// again, and 4, which the window allows since 0 is acknowledged, and has allowed before.
 #[test]
 fn a_window_begins_at_the_first_packet_that_is_not_acknowledged() {
     let transport = "kind = \"newreno\"\ninitial_window = \"4pkt\"\nslow_start = false\n\
@@ -99,10 +101,10 @@ fn a_window_begins_at_the_first_packet_that_is_not_acknowledged() {
     assert_eq!(counts(&run), (nack + RTT + THERE, 4, 0, 3.0));
 }
 
-/// Links of 100 us: a packet takes 202.4 us there, its ack 200.0832 us. Number 5 of 120 is lost. Number
-/// 6 causes a NACK after 7.2 + 202.4 us, and at 409.6832 us the sender goes back. 5 is lost again. The
-/// first packet that comes 500 us or more after the NACK is number 87 of those that are sent again, at
-/// 409.6832 + 82 * 1.2 + 202.4 = 710.4832 us. It causes the second NACK.
+/// Links of 100 us: a packet takes 202.4 us there, its ack 200.0832 us. Number 5 of 120 is lost.
+/// Number 6 causes a NACK after 7.2 + 202.4 us, and at 409.6832 us the sender goes back. 5 is lost
+/// again. The first packet that comes 500 us or more after the NACK is number 87 of those that are
+/// sent again, at 409.6832 + 82 * 1.2 + 202.4 = 710.4832 us. It causes the second NACK.
 #[test]
 fn a_packet_that_is_lost_again_is_told_of_after_500_us() {
     let network = PAIR.replace("10us", "100us");
@@ -122,8 +124,8 @@ fn a_packet_that_is_lost_again_is_told_of_after_500_us() {
     assert_eq!(counts(&run).0, second + 114 * PACKET + there);
 }
 
-/// The last packet is lost, and nothing behind it can tell. The flow stalls: the run ends when nothing
-/// is left to happen, and waits for nothing.
+/// The last packet is lost, and nothing behind it can tell. The flow stalls: the run ends when
+/// nothing is left to happen, and waits for nothing.
 #[test]
 fn a_lost_tail_without_a_timeout_stalls_its_flow() {
     let none = format!("{GO_BACK}\nack_timeout = \"none\"");
@@ -177,8 +179,8 @@ fn a_lost_tail_waits_for_the_timeout() {
     assert_eq!(counts(&run), (timeout + 1_000 * US + THERE, 2, 2, 0.0));
 }
 
-/// The NACK of 6 is lost, and those of later packets come too soon after it. The ack of 4 has restarted
-/// the timer. 5 to 19 are sent again; all but 5 were discarded.
+/// The NACK of 6 is lost, and those of later packets come too soon after it. The ack of 4 has
+/// restarted the timer. 5 to 19 are sent again; all but 5 were discarded.
 #[test]
 fn a_lost_nack_waits_for_the_timeout() {
     let transport = format!("{GO_BACK}\nack_timeout = \"200us\"");
@@ -189,8 +191,8 @@ fn a_lost_nack_waits_for_the_timeout() {
     assert_eq!(counts(&run), (timeout + 14 * PACKET + THERE, 15, 1, 14.0));
 }
 
-/// The acks of 17 to 19 are lost. After the timeout 17 to 19 are sent again, and have arrived before: if
-/// they are not answered, the flow is never acknowledged.
+/// The acks of 17 to 19 are lost. After the timeout 17 to 19 are sent again, and have arrived
+/// before: if they are not answered, the flow is never acknowledged.
 #[test]
 fn what_has_arrived_before_is_answered_unless_a_receiver_is_silent() {
     let at = |packet: u64| packet * PACKET + THERE + 10_041_600;
@@ -210,8 +212,8 @@ fn what_has_arrived_before_is_answered_unless_a_receiver_is_silent() {
     assert_eq!(run.number("repairs.all.arrived_twice"), 24.0 * 3.0);
 }
 
-/// Packets are lost for a microsecond when the window of a bandwidth-delay product is full. Senders with a
-/// pace go back, or send again, as their acks and their pace allow.
+/// Packets are lost for a microsecond when the window of a bandwidth-delay product is full. Senders
+/// with a pace go back, or send again, as their acks and their pace allow.
 #[test]
 fn paced_senders_repair_at_their_pace() {
     let lost = loss(60 * US, 61_500 * NS);
@@ -234,7 +236,8 @@ fn paced_senders_repair_at_their_pace() {
     }
 }
 
-// IRN ----------------------------------------------------------------------------------------------
+// IRN
+// ----------------------------------------------------------------------------------------------
 
 /// Number 5 is lost. Number 6 causes a NACK, and 5 alone is sent again.
 #[test]
@@ -251,8 +254,8 @@ fn one_loss_sends_one_packet_again() {
     assert_eq!(counts(&run), (nack_of(7) + PACKET + THERE, 2, 0, 0.0));
 }
 
-/// 5 is lost again. The NACK of 19 is the last one, and restarts the timer: with 15 packets in flight it
-/// is the long one.
+/// 5 is lost again. The NACK of 19 is the last one, and restarts the timer: with 15 packets in
+/// flight it is the long one.
 #[test]
 fn a_packet_that_is_lost_again_waits_for_the_long_timeout() {
     let run = flow(20, SELECTIVE, &[5 * PACKET, nack_of(6)]);
@@ -274,8 +277,8 @@ fn a_lost_tail_waits_for_the_short_timeout() {
     assert_eq!(counts(&run), (nack_of(18) + 60 * US + THERE, 1, 1, 0.0));
 }
 
-/// The last five packets are lost. Nothing tells of them but timeouts, and each only of the first: with
-/// five and four in flight the long one, then the short one.
+/// The last five packets are lost. Nothing tells of them but timeouts, and each only of the first:
+/// with five and four in flight the long one, then the short one.
 #[test]
 fn each_packet_of_a_lost_tail_waits_for_a_timeout_of_its_own() {
     let lost = [15, 16, 17, 18, 19].map(|packet| packet * PACKET);
@@ -288,8 +291,8 @@ fn each_packet_of_a_lost_tail_waits_for_a_timeout_of_its_own() {
     assert_eq!(counts(&run), (nack_of(14) + 320 * US + 4 * PACKET + THERE, 5, 1, 0.0));
 }
 
-/// All packets are lost. The timer was started with the first one, as if there were few; when it expires
-/// there are 20, and it is extended.
+/// All packets are lost. The timer was started with the first one, as if there were few; when it
+/// expires there are 20, and it is extended.
 #[test]
 fn a_short_timeout_is_extended_if_more_is_in_flight() {
     let all = format!("{SELECTIVE}\nafter_timeout = \"all\"");
@@ -301,15 +304,15 @@ fn a_short_timeout_is_extended_if_more_is_in_flight() {
     assert_eq!(counts(&run), (100 * US + 2 * PACKET + THERE, 3, 1, 0.0));
 }
 
-/// Five packets may be in flight: 5 to 9 leave with the acks of 0 to 4. What is sent again is within
-/// that bound.
+/// Five packets may be in flight: 5 to 9 leave with the acks of 0 to 4. What is sent again is
+/// within that bound.
 #[test]
 fn what_is_in_flight_is_bounded() {
     let five = format!("{SELECTIVE}\nmax_in_flight = \"{}B\"", 5 * MSS);
     let run = flow(10, &five, &[]);
     assert_eq!(counts(&run), (4 * PACKET + RTT + THERE, 0, 0, 0.0));
-    // 1 is lost: 5 leaves with the ack of 0, and 1 with the NACK of 2. Its ack, of 1 to 5, lets 6 to 9
-    // go.
+    // 1 is lost: 5 leaves with the ack of 0, and 1 with the NACK of 2. Its ack, of 1 to 5, lets 6
+    // to 9 go.
     let run = flow(10, &five, &[PACKET]);
     assert_eq!(counts(&run), (nack_of(2) + RTT + 3 * PACKET + THERE, 1, 0, 0.0));
     // A bandwidth-delay product is 51,500 bytes, 35 packets: with 36 the last one has to wait.
@@ -319,7 +322,8 @@ fn what_is_in_flight_is_bounded() {
     assert_eq!(counts(&flow(36, &unlimited, &[])).0, 35 * PACKET + THERE);
 }
 
-// Settings -----------------------------------------------------------------------------------------
+// Settings
+// -----------------------------------------------------------------------------------------
 
 fn refused(text: &str) -> String {
     let list = "[[traffic]]\nname = \"a\"\nkind = \"permutation\"\nsize = \"1KB\"";
@@ -384,10 +388,11 @@ fn a_section_may_have_another_way_than_the_others() {
     assert_eq!(again.unwrap().resolved.to_string(), scenario.resolved.to_string());
 }
 
-// Accounting ---------------------------------------------------------------------------------------
+// Accounting
+// ---------------------------------------------------------------------------------------
 
-/// Eight hosts answer one through a small buffer, with lossy links, and nothing tells of lost tails. Flows
-/// stall or are complete, and no packet is lost track of.
+/// Eight hosts answer one through a small buffer, with lossy links, and nothing tells of lost
+/// tails. Flows stall or are complete, and no packet is lost track of.
 #[test]
 fn packets_of_stalled_flows_are_accounted_for() {
     use spillway_net::simulation::Simulation;

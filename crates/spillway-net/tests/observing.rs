@@ -102,7 +102,8 @@ fn one_packet_is_sent_and_delivered_and_never_waits() {
     assert_eq!(look(ns(22_001), false), none(0.0, 0.0));
 }
 
-/// Of three packets that arrive together at 11 us the second waits until 12 us, the third until 13 us.
+/// Of three packets that arrive together at 11 us the second waits until 12 us, the third until 13
+/// us.
 #[test]
 fn packets_that_wait_count_to_the_picosecond() {
     let flows = [(0, 1, 960, 0), (2, 1, 960, 0), (3, 1, 960, 0)];
@@ -131,8 +132,8 @@ fn packets_that_wait_count_to_the_picosecond() {
     assert_eq!(look(ns(20_000)), [0.0; 5]);
 }
 
-/// Packets are marked that find more than 500 B. The last of four finds 2,000 B, and the buffer has no
-/// room for it.
+/// Packets are marked that find more than 500 B. The last of four finds 2,000 B, and the buffer has
+/// no room for it.
 #[test]
 fn marks_and_losses_count_where_they_happen() {
     let flows = [(0, 1, 960, 0), (2, 1, 960, 0), (3, 1, 960, 0), (0, 1, 960, 0)];
@@ -367,7 +368,8 @@ fn looked_at(simulation: Simulation, moments: &[u64], from_start: bool, draw: &m
         }
         looks.push(simulation.observe(&all).unwrap());
         if draw.below(4) == 0 {
-            // A copy is looked at where it does not halt, too. What that tells depends on the events.
+            // A copy is looked at where it does not halt, too. What that tells depends on the
+            // events.
             let mut copy = simulation.clone();
             copy.run_events(1 + draw.below(20));
             copy.observe(&all).unwrap();

@@ -9,8 +9,8 @@ use common::{Listed, Run, columns, finish, scenario_with};
 use spillway_net::simulation::Simulation;
 use spillway_net::traffic::FlowColumns;
 
-/// Four hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. All segments of a flow leave
-/// at once. A packet has 1,000 bytes of payload and 4 that tell its number, an ack 50 and 4.
+/// Four hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. All segments of a flow
+/// leave at once. A packet has 1,000 bytes of payload and 4 that tell its number, an ack 50 and 4.
 fn text(switch: &str, transport: &str) -> String {
     format!(
         "duration = \"10ms\"
@@ -61,8 +61,8 @@ fn one_packet_pays_for_its_number() {
     assert_eq!(run(&text("", &free), &list).fct(0), 4_000_000);
 }
 
-/// The slides' first flow: a3 leaves the NIC right after a0, before a1 and a2. The last of seven packets
-/// leaves the host at 7.028 us and the switch 2.004 us later.
+/// The slides' first flow: a3 leaves the NIC right after a0, before a1 and a2. The last of seven
+/// packets leaves the host at 7.028 us and the switch 2.004 us later.
 #[test]
 fn one_packet_that_overtakes_two_is_no_loss() {
     let run = run(&text(FIVE, &format!("{ORDER}, {SLIDES}")), &bounded(7, 4));
@@ -70,9 +70,9 @@ fn one_packet_that_overtakes_two_is_no_loss() {
     assert_eq!(counts(&run), named(&[("overtaking_packets", 1)]));
 }
 
-/// Of 12 packets with a bound of 9, the priorities are 4 4 4 4 3 3 2 2 1 4 4 4. After a0 the NIC sends
-/// a8, a6 and a7, which three duplicate acks tell of: a1 goes again for nothing. a8, a6 and a7, a4 and
-/// a5 come before a1 to a3, and a8 before a6 and a7.
+/// Of 12 packets with a bound of 9, the priorities are 4 4 4 4 3 3 2 2 1 4 4 4. After a0 the NIC
+/// sends a8, a6 and a7, which three duplicate acks tell of: a1 goes again for nothing. a8, a6 and
+/// a7, a4 and a5 come before a1 to a3, and a8 before a6 and a7.
 #[test]
 fn three_packets_that_overtake_are_a_loss_to_those_who_count_duplicates() {
     let of = |losses: &str| run(&text(FIVE, &format!("{losses}, {SLIDES}")), &bounded(12, 9));
@@ -89,8 +89,9 @@ fn three_packets_that_overtake_are_a_loss_to_those_who_count_duplicates() {
     assert_eq!((alone.flows[0].retransmitted, alone.fct(0)), (0, 12 * 1_000_000 + 3_000_000));
 }
 
-/// To host 2: a0 and a1 from host 0 at once, and b0 to b5 from host 1 at 0.5 us, all of one priority.
-/// They reach the switch at 2.004, 3.008 and at 2.504, 3.508, ... us; one packet may wait.
+/// To host 2: a0 and a1 from host 0 at once, and b0 to b5 from host 1 at 0.5 us, all of one
+/// priority. They reach the switch at 2.004, 3.008 and at 2.504, 3.508, ... us; one packet may
+/// wait.
 ///
 /// | us | |
 /// | --- | --- |
@@ -115,7 +116,8 @@ fn one_loss_is_found_by_the_third_later_packet_of_its_priority() {
     assert_eq!((rows.len(), rows.iter().map(|row| row.order.unwrap().right).sum::<u32>()), (2, 1));
 }
 
-/// The same without the bytes for numbers: where nothing overtakes, three duplicate acks tell as much.
+/// The same without the bytes for numbers: where nothing overtakes, three duplicate acks tell as
+/// much.
 #[test]
 fn on_one_path_with_one_priority_duplicate_acks_find_the_same_loss() {
     let of = |losses: &str| run(&text("queue_limit = \"1pkt\"", losses), &columns(&LOSS)).fct(1);
@@ -147,8 +149,9 @@ fn sprayed_packets_are_taken_to_be_lost_that_are_only_late() {
     assert!(wrong(&sprayed) > 0.0 && sprayed.number("repairs.all.overtaking_packets") > 0.0);
 }
 
-/// From host 0 at switch a to host 1 at switch b: straight on, with 1 us of delay, or by switch c, with
-/// 5 us on both of its links. The link from a to b is down at a time, of which switches know at once.
+/// From host 0 at switch a to host 1 at switch b: straight on, with 1 us of delay, or by switch c,
+/// with 5 us on both of its links. The link from a to b is down at a time, of which switches know
+/// at once.
 fn with_detour(down: &str) -> Run {
     let topology = "topology = { kind = \"graph\", \
         switch = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }], \
@@ -183,10 +186,10 @@ fn what_a_failing_link_takes_is_found_by_what_goes_around_it() {
     assert_eq!(counts(&run), named(&two));
 }
 
-/// The link is down at first, and a0 to a3 go by switch c. From 5.5 us on it carries a4 to a7, which
-/// overtake them: a4 is at host 1 at 10.028 us, a6 at 12.036, and its ack, the third, at host 0 3.162 us
-/// later, at 15.198. Four packets are taken to be lost. Host 1 has a3 and so all at 19.028 us, 16.016 us
-/// after it was sent at 3.012.
+/// The link is down at first, and a0 to a3 go by switch c. From 5.5 us on it carries a4 to a7,
+/// which overtake them: a4 is at host 1 at 10.028 us, a6 at 12.036, and its ack, the third, at host
+/// 0 3.162 us later, at 15.198. Four packets are taken to be lost. Host 1 has a3 and so all at
+/// 19.028 us, 16.016 us after it was sent at 3.012.
 #[test]
 fn packets_that_took_a_longer_way_before_are_taken_to_be_lost() {
     let run = with_detour("at = \"0us\"\nuntil = \"5.5us\"");

@@ -97,9 +97,9 @@ fn telemetry_keeps_queues_next_to_empty_where_marks_keep_them_at_the_threshold()
     }
 }
 
-/// As the public simulator runs it: the window always follows the use, and 0.04% of the line's rate are
-/// added. In packets of 1,090 bytes 1,000 are payload; `shared` compares with 1,448 of 1,500. More than ten
-/// flows would have more than the line's rate at 1 Gbps, the least.
+/// As the public simulator runs it: the window always follows the use, and 0.04% of the line's rate
+/// are added. In packets of 1,090 bytes 1,000 are payload; `shared` compares with 1,448 of 1,500.
+/// More than ten flows would have more than the line's rate at 1 Gbps, the least.
 #[test]
 fn hpcc_as_simulated_keeps_the_queue_next_to_empty() {
     let most = 1000.0 / 1090.0 * 1500.0 / 1448.0;
@@ -124,8 +124,8 @@ fn timely_as_simulated_keeps_round_trips_between_its_thresholds() {
     }
 }
 
-/// Marks from 65 packets on, at most one cut in a round trip of about 142 us with that queue. Shares are
-/// equal, and the line is full.
+/// Marks from 65 packets on, at most one cut in a round trip of about 142 us with that queue.
+/// Shares are equal, and the line is full.
 #[test]
 fn dctcp_with_a_rate_holds_the_queue_near_the_threshold() {
     for n in [2, 8, 16] {

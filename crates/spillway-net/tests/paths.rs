@@ -47,8 +47,8 @@ fn flows_take_the_paths_of_the_rdma_simulators() {
     assert_eq!(lines(&open, &flows), both(13, 29, 3, 2));
 }
 
-/// A list says 1: the second next hop of four. That is the third spine where they are counted from the
-/// last.
+/// A list says 1: the second next hop of four. That is the third spine where they are counted from
+/// the last.
 #[test]
 fn a_path_that_is_given_counts_next_hops_in_their_order() {
     let list = spillway_net::traffic::FlowColumns {

@@ -13,8 +13,8 @@ use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_switch::DropReason;
 use std::path::Path;
 
-/// Three hosts of leaf 0 send to one of leaf 1, and a fourth to another host there: 40 Gbps over a link
-/// of 40 Gbps, of which only the last link of the three is short.
+/// Three hosts of leaf 0 send to one of leaf 1, and a fourth to another host there: 40 Gbps over a
+/// link of 40 Gbps, of which only the last link of the three is short.
 fn victim(pfc: &str) -> Run {
     let text = format!(
         "duration = \"5ms\"\n\
@@ -43,8 +43,8 @@ fn a_flow_that_shares_no_congested_link_is_slowed_by_pauses() {
     }
 }
 
-/// A host takes in 1 Gbps of 10, pauses nothing of a lossy priority, and loses what does not fit. That is
-/// told of without a queue: its NIC has other ones, and fewer of them than the leaf.
+/// A host takes in 1 Gbps of 10, pauses nothing of a lossy priority, and loses what does not fit.
+/// That is told of without a queue: its NIC has other ones, and fewer of them than the leaf.
 #[test]
 fn what_a_slow_host_has_no_room_for_is_told_without_a_queue() {
     for nic in ["", "queues = 1, ack_queue = 0, data_queue = 0, queue_limit = \"9pkt\", "] {
@@ -117,12 +117,12 @@ fn lossless_priorities_need_the_same_queues_in_all_tiers_that_have_them() {
     }
 }
 
-/// Makes priorities of a random scenario lossless; `None` if its switches or NICs do not go with that.
-/// The switches' buffers hold all headrooms.
+/// Makes priorities of a random scenario lossless; `None` if its switches or NICs do not go with
+/// that. The switches' buffers hold all headrooms.
 fn lossless(seed: u64) -> Option<(Case, bool)> {
     let mut case = case(seed);
-    // pFabric's switches and NICs choose among packets, and its senders repeat what is late without end
-    // where nothing is lost.
+    // pFabric's switches and NICs choose among packets, and its senders repeat what is late without
+    // end where nothing is lost.
     if case.text().contains("pfabric") {
         return None;
     }
@@ -182,8 +182,8 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
     };
     case.head = case.head.lines().map(line).collect::<Vec<_>>().join("\n");
     if !draw_rate(seed).is_empty() {
-        // Behind a slow host packets wait longer than that, and fixed timeouts would repeat them faster
-        // than it takes them in.
+        // Behind a slow host packets wait longer than that, and fixed timeouts would repeat them
+        // faster than it takes them in.
         for part in std::iter::once(&mut case.head).chain(&mut case.traffic) {
             *part = part.replace("rto_low = \"2rtt\"", "rto_low = \"300us\"");
         }
@@ -373,8 +373,8 @@ fn with(pfc: &str) -> String {
     refused(&format!("switch = {{ buffer = \"200KB\", queues_per_port = 2, pfc = {{ {pfc} }} }}"))
 }
 
-/// A port's headroom is 2 * 1,000 + 3 * 1,500 + 64 bytes, since what is shared may be full; four ports have
-/// 26,256 bytes, and 16,000 of reserve.
+/// A port's headroom is 2 * 1,000 + 3 * 1,500 + 64 bytes, since what is shared may be full; four
+/// ports have 26,256 bytes, and 16,000 of reserve.
 #[test]
 fn what_leaves_no_room_is_refused_with_the_reason() {
     assert_eq!(
@@ -434,8 +434,8 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
     );
 }
 
-/// At 400 Gbps 1,048 bytes take 20.96 ns, cut to 20: a host sends 4.8% more than 2 MB in the 40 us that a
-/// pause takes to act. Its receiver takes in next to nothing.
+/// At 400 Gbps 1,048 bytes take 20.96 ns, cut to 20: a host sends 4.8% more than 2 MB in the 40 us
+/// that a pause takes to act. Its receiver takes in next to nothing.
 #[test]
 fn headroom_suffices_where_times_are_cut() {
     for (whole_ns, more_than) in [(false, 1_990_000.0), (true, 2_080_000.0)] {
@@ -455,12 +455,13 @@ fn headroom_suffices_where_times_are_cut() {
     }
 }
 
-/// Where accounts alone share the rest, `auto` needs no room for the packet on which a pause is sent: four
-/// ports have 4 * (2 * 1,000 + 2 * 1,500 + 64) = 20,256 bytes. Where that may be full each has 1,500 more.
+/// Where accounts alone share the rest, `auto` needs no room for the packet on which a pause is
+/// sent: four ports have 4 * (2 * 1,000 + 2 * 1,500 + 64) = 20,256 bytes. Where that may be full
+/// each has 1,500 more.
 ///
-/// Static: four thresholds of 9,000 bytes and five packets, 43,500 bytes, must be left. Dynamic with alpha
-/// 1: of `r` bytes four accounts leave r / 16 less a packet of (1/2 + 1/4 + 1/8 + 1/16), and 7,500 must be
-/// left: with r = 142,500 (142,500 / 16 = 8,906.25, less 1,406.25).
+/// Static: four thresholds of 9,000 bytes and five packets, 43,500 bytes, must be left. Dynamic
+/// with alpha 1: of `r` bytes four accounts leave r / 16 less a packet of (1/2 + 1/4 + 1/8 + 1/16),
+/// and 7,500 must be left: with r = 142,500 (142,500 / 16 = 8,906.25, less 1,406.25).
 #[test]
 fn headroom_has_a_packet_more_where_what_is_shared_may_be_full() {
     let set_aside = |buffer: u64, pfc: &str| -> u64 {

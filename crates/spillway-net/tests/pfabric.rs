@@ -1,8 +1,8 @@
-//! pFabric end to end: the order in which a host and a port send, what they drop, and how losses are
-//! repaired, computed by hand to the picosecond.
+//! pFabric end to end: the order in which a host and a port send, what they drop, and how losses
+//! are repaired, computed by hand to the picosecond.
 //!
-//! All lines have 10 Gbps and 10 us. A full packet has 1500 bytes and takes 1.2 us, so it needs 22.4
-//! us from host to host; an ack has 52 bytes, takes 41.6 ns, and needs 20.0832 us.
+//! All lines have 10 Gbps and 10 us. A full packet has 1500 bytes and takes 1.2 us, so it needs
+//! 22.4 us from host to host; an ack has 52 bytes, takes 41.6 ns, and needs 20.0832 us.
 
 #![allow(clippy::unwrap_used)]
 
@@ -89,9 +89,9 @@ fn probes_are_repeated_for_every_timeout() {
     assert_eq!(flow(3, "probe_after = 2", &lost), (at, 4, 3));
 }
 
-/// With a window of one segment, the ack of the first of two is lost on its last line, at 32.4416 us.
-/// The segment goes again at 100 us; the other one follows with its ack. A sender that knows what has
-/// arrived sends nothing after that timeout, but does so after the next one.
+/// With a window of one segment, the ack of the first of two is lost on its last line, at 32.4416
+/// us. The segment goes again at 100 us; the other one follows with its ack. A sender that knows
+/// what has arrived sends nothing after that timeout, but does so after the next one.
 #[test]
 fn a_sender_that_knows_the_receiver_does_not_wait_for_an_ack_for_ever() {
     let one = TRANSPORT.replace("12pkt", "1pkt");
@@ -110,7 +110,8 @@ fn a_sender_that_knows_the_receiver_does_not_wait_for_an_ack_for_ever() {
 }
 
 /// The window is a BDP by default, rounded up, and the timeout three base RTT. The base RTT is 41.2
-/// us: 51,500 bytes, 36 segments of 1448 bytes; and 123.6 us. The last packet of 36 leaves at 42 us.
+/// us: 51,500 bytes, 36 segments of 1448 bytes; and 123.6 us. The last packet of 36 leaves at 42
+/// us.
 #[test]
 fn window_and_timeout_follow_from_the_base_rtt() {
     let text = format!("duration = \"1s\"\n{STAR}\ntransport = {{ kind = \"pfabric\" }}");
@@ -141,9 +142,9 @@ fn a_host_serves_the_flow_with_the_least_left() {
 }
 
 /// Of the long flow five packets wait, 7,500 bytes. With a limit of 7,500 bytes the first packet of
-/// the short flow pushes out the last of these, and its second the last but one. They are sent again
-/// 100 us after the ack of the first packet has come, at 42.4832 us; the third that waited follows
-/// the fourth. With a limit in packets it is the same.
+/// the short flow pushes out the last of these, and its second the last but one. They are sent
+/// again 100 us after the ack of the first packet has come, at 42.4832 us; the third that waited
+/// follows the fourth. With a limit in packets it is the same.
 #[test]
 fn a_host_drops_the_packet_with_the_most_left() {
     for limit in ["7500B", "5pkt"] {
@@ -165,10 +166,10 @@ fn a_host_drops_the_packet_with_the_most_left() {
 }
 
 /// The same where packets carry what was not sent before them: of the five that wait, with 5 to 1
-/// packets left, the first two packets of the short flow, with 2 and 1 left, push out the first two. The
-/// last one has 1 left and came before the short flow's: so the long flow leaves first, from 1.2 us
-/// on, and the short one from 4.8 us on. What is lost goes again 100 us after the ack at 42.4832 us,
-/// both at once: three have arrived behind.
+/// packets left, the first two packets of the short flow, with 2 and 1 left, push out the first
+/// two. The last one has 1 left and came before the short flow's: so the long flow leaves first,
+/// from 1.2 us on, and the short one from 4.8 us on. What is lost goes again 100 us after the ack
+/// at 42.4832 us, both at once: three have arrived behind.
 #[test]
 fn what_was_not_sent_before_may_be_what_counts() {
     let text = format!(
@@ -194,8 +195,8 @@ fn two_to_one(packets_of_b: u64) -> Run {
     run_flows(&text, &[(1, 0, 3 * MSS, 0), (2, 0, packets_of_b * MSS, 0)])
 }
 
-/// B has 2 packets left, A 3: A1 is pushed out. At 13.6 us B1 leaves and A2 comes. The ack of A0, at
-/// 42.4832 us, has started the timer anew; A1 leaves again 100 us later.
+/// B has 2 packets left, A 3: A1 is pushed out. At 13.6 us B1 leaves and A2 comes. The ack of A0,
+/// at 42.4832 us, has started the timer anew; A1 leaves again 100 us later.
 #[test]
 fn a_port_drops_the_packet_with_the_most_left() {
     let run = two_to_one(2);
@@ -206,8 +207,8 @@ fn a_port_drops_the_packet_with_the_most_left() {
     assert_eq!((run.flows[0].timeouts, run.flows[1].timeouts), (1, 0));
 }
 
-/// With 3 packets B has as much left: B1 is refused itself. At 13.6 us A1 leaves, A2 comes and waits,
-/// and B2 is refused.
+/// With 3 packets B has as much left: B1 is refused itself. At 13.6 us A1 leaves, A2 comes and
+/// waits, and B2 is refused.
 #[test]
 fn an_arrival_as_bad_as_the_worst_is_refused() {
     let run = two_to_one(3);

@@ -40,8 +40,8 @@ fn halts_at(simulation: &mut Simulation, time: Time, draw: &mut Draw) -> bool {
     }
 }
 
-/// Cuts a run at random moments, and copies it at each; a copy goes on at once, or at the end, or is
-/// cut itself. Returns how many copies there were.
+/// Cuts a run at random moments, and copies it at each; a copy goes on at once, or at the end, or
+/// is cut itself. Returns how many copies there were.
 fn check(text: &str, list: &FlowColumns, draw: &mut Draw, cuts: usize) -> usize {
     let begin = || Simulation::new(scenario_with(text, list));
     let whole = finish(begin());

@@ -53,16 +53,16 @@ fn bounded(flows: &[Listed], bounds: &[u64]) -> FlowColumns {
     FlowColumns { bound_bytes, ..columns(flows) }
 }
 
-/// To host 2: flow 0, of 7 packets with a bound of 4, from host 0 at once; flow 1, of 3 packets with a
-/// bound of 3, from host 1 at 3 us.
+/// To host 2: flow 0, of 7 packets with a bound of 4, from host 0 at once; flow 1, of 3 packets
+/// with a bound of 3, from host 1 at 3 us.
 fn of_slides() -> FlowColumns {
     bounded(&[(0, 2, 7_000, 0), (1, 2, 3_000, 3_000)], &[4_000, 3_000])
 }
 
-/// Flow 0's packets have the priorities 3 2 2 1 3 3 4. The first is on the line at once; the NIC then
-/// sends by priority, so a0 a3 a1 a2 a4 a5 a6 reach the switch at 2, 3, ... 8 us. Flow 1's have 2 2 1:
-/// b0 b2 b1 reach it at 5, 6, 7 us. A port that can send again does so before what arrives at that
-/// moment is queued; of two arrivals, host 0's comes first.
+/// Flow 0's packets have the priorities 3 2 2 1 3 3 4. The first is on the line at once; the NIC
+/// then sends by priority, so a0 a3 a1 a2 a4 a5 a6 reach the switch at 2, 3, ... 8 us. Flow 1's
+/// have 2 2 1: b0 b2 b1 reach it at 5, 6, 7 us. A port that can send again does so before what
+/// arrives at that moment is queued; of two arrivals, host 0's comes first.
 ///
 /// | us | sends | waits, after arrivals |
 /// | --- | --- | --- |
@@ -92,7 +92,8 @@ fn one_port_serves_the_slides_flows_in_order_of_priority() {
     for tagging in [SLIDES, COUNTING] {
         let run = run(&text(FIVE, tagging, sampled), &of_slides());
         assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 7_000_000]);
-        // What waits, as the time in microseconds, the level, and packets; acks have the first queue.
+        // What waits, as the time in microseconds, the level, and packets; acks have the first
+        // queue.
         let queues = &run.record.queues;
         let of_data = (0..queues.len()).filter(|&row| queues.port[row] == 2);
         let waits = of_data
@@ -101,8 +102,8 @@ fn one_port_serves_the_slides_flows_in_order_of_priority() {
     }
 }
 
-/// In the same table, a2 is the last of the four packets that flow 0 sends on the way up: it is there at
-/// 5 + 2 us. Flow 1 climbs to its end, which is 7 us after its start.
+/// In the same table, a2 is the last of the four packets that flow 0 sends on the way up: it is
+/// there at 5 + 2 us. Flow 1 climbs to its end, which is 7 us after its start.
 #[test]
 fn the_summary_tells_for_how_much_of_their_time_flows_climbed() {
     let share = |record: &str, bounds: &[u64]| {
@@ -124,17 +125,17 @@ fn the_summary_tells_for_how_much_of_their_time_flows_climbed() {
     assert!(share("", &[4_000, 3_000]).is_null());
 }
 
-/// In order of arrival the port sends, from 5 us on: a3 b0 a4 b1 a5 b2 a6. The last packet of flow 1
-/// begins at 10 us.
+/// In order of arrival the port sends, from 5 us on: a3 b0 a4 b1 a5 b2 a6. The last packet of flow
+/// 1 begins at 10 us.
 #[test]
 fn without_tags_the_same_port_serves_them_as_they_come() {
     let run = run(&text(FIVE, "\"fixed\"", ""), &of_slides());
     assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 9_000_000]);
 }
 
-/// Three flows of the best level, of 4 packets each: at 2, 3, 4 and 5 us three packets arrive, and one
-/// leaves; from 3 us on, and before, the first of them finds the line busy. Data queued when they
-/// arrive: 0, 0, 1; 1, 2, 3; 3, 4, 5; 5, 6, 7. More than 3 are found 5 times.
+/// Three flows of the best level, of 4 packets each: at 2, 3, 4 and 5 us three packets arrive, and
+/// one leaves; from 3 us on, and before, the first of them finds the line busy. Data queued when
+/// they arrive: 0, 0, 1; 1, 2, 3; 3, 4, 5; 5, 6, 7. More than 3 are found 5 times.
 #[test]
 fn the_aqm_manages_data_of_the_best_level_wherever_acks_wait() {
     let flows = [(0, 3, 4_000, 0), (1, 3, 4_000, 0), (2, 3, 4_000, 0)];
@@ -280,8 +281,8 @@ fn a_tagger_that_goes_by_bounds_warns_where_there_are_none() {
     assert!(!warned(&of_slides(), ""));
 }
 
-/// Packets of one priority stay in order on one path, which there is at one switch, or by the flow's
-/// hash.
+/// Packets of one priority stay in order on one path, which there is at one switch, or by the
+/// flow's hash.
 #[test]
 fn order_within_a_priority_is_warned_of_where_packets_are_sprayed() {
     let star = "topology = { kind = \"star\", hosts = 4, host_rate";

@@ -1,5 +1,5 @@
-//! Switches of one tier that are unlike each other: each has policies made for it, from parameters that
-//! they share.
+//! Switches of one tier that are unlike each other: each has policies made for it, from parameters
+//! that they share.
 
 mod common;
 
@@ -12,7 +12,8 @@ const SLOW: &str = "{ name = \"slow\" }";
 /// A switch that no link leads to.
 const SPARE: &str = "{ name = \"spare\", tier = \"leaf\" }";
 
-/// All hosts send to all. Ties would go by the numbers of switches: delays are such that there are none.
+/// All hosts send to all. Ties would go by the numbers of switches: delays are such that there are
+/// none.
 fn text(switches: &[&str], settings: &str) -> String {
     let switches = switches.join(", ");
     let queues = if settings.contains("pfabric") { 1 } else { 2 };

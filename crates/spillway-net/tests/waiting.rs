@@ -13,9 +13,9 @@ use std::path::Path;
 
 const US: u64 = 1_000_000;
 
-/// Four hosts at a switch; a packet of 1,000 bytes takes 1 us on each of two lines, which delay it by
-/// 1 us each: a flow of n packets takes n + 3 us where nothing else is. An ack takes a nanosecond, for
-/// which data may wait.
+/// Four hosts at a switch; a packet of 1,000 bytes takes 1 us on each of two lines, which delay it
+/// by 1 us each: a flow of n packets takes n + 3 us where nothing else is. An ack takes a
+/// nanosecond, for which data may wait.
 fn text(more: &str) -> String {
     format!(
         "duration = \"10ms\"
@@ -59,8 +59,8 @@ fn jobs(run: &Run) -> Vec<Iteration> {
     (0..jobs.len()).map(row).collect()
 }
 
-/// One packet each. The first is complete at 4 us. The second waits for it; the third for both, and 2 us
-/// more; the fourth for the first, but does not start before 6 us.
+/// One packet each. The first is complete at 4 us. The second waits for it; the third for both, and
+/// 2 us more; the fourth for the first, but does not start before 6 us.
 #[test]
 fn a_flow_starts_when_the_last_of_those_before_it_is_complete() {
     let flows = [(0, 1, 1_000, 0), (1, 2, 1_000, 0), (2, 3, 1_000, 0), (3, 0, 1_000, 6_000)];
@@ -203,8 +203,8 @@ fn traffic(keys: &str) -> String {
     text(&format!("[[traffic]]\nname = \"job\"\n{keys}"))
 }
 
-/// Three hosts with 3 packets: in each of 4 steps each sends one packet to the next, which takes 4 us.
-/// After 5 us of computing they do it again.
+/// Three hosts with 3 packets: in each of 4 steps each sends one packet to the next, which takes 4
+/// us. After 5 us of computing they do it again.
 #[test]
 fn a_ring_takes_its_steps_and_computes_between_iterations() {
     let ring = traffic(
@@ -239,9 +239,10 @@ fn halving_and_doubling_takes_its_steps() {
     assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(18))]);
 }
 
-/// Host 0 sends 10 packets of another flow first: its part of the first phase, which begins at 1 us, is at
-/// host 1 after 14 us, and one more for a packet that has come between. Hosts 0 and 1 begin the second
-/// phase then; hosts 2 and 3 do after 5 us, and host 3's packet is the one between, at host 1's port.
+/// Host 0 sends 10 packets of another flow first: its part of the first phase, which begins at 1
+/// us, is at host 1 after 14 us, and one more for a packet that has come between. Hosts 0 and 1
+/// begin the second phase then; hosts 2 and 3 do after 5 us, and host 3's packet is the one
+/// between, at host 1's port.
 #[test]
 fn a_host_waits_for_what_it_sends_and_receives_only() {
     let phases = traffic("kind = \"all-to-all\"\nsize = \"1000B\"\nphases = 3");
@@ -312,8 +313,8 @@ fn collectives_that_cannot_be_are_refused() {
     }
 }
 
-/// A ring of four in which the second iteration would begin too late. A datagram of the fourth of six steps
-/// is lost, so two flows of the first iteration never start.
+/// A ring of four in which the second iteration would begin too late. A datagram of the fourth of
+/// six steps is lost, so two flows of the first iteration never start.
 #[test]
 fn an_iteration_that_has_begun_is_stuck_even_if_the_next_would_be_too_late() {
     let text = traffic(

@@ -34,9 +34,10 @@ fn a_megabyte_takes_a_thousand_times_83_ns() {
     assert_eq!(acked, Some(fct + 2 * (4 * NS + US)));
 }
 
-/// A sender with a pace needs 83 ns for each packet as well, where its pace is that of its line: the
-/// gap to the next packet is cut, too. With a timestamp a packet has 1,056 bytes, which take 84.48 ns.
-/// 10 packets with telemetry, 1,090 bytes and 87.2 ns each, are sent before HPCC's first ack.
+/// A sender with a pace needs 83 ns for each packet as well, where its pace is that of its line:
+/// the gap to the next packet is cut, too. With a timestamp a packet has 1,056 bytes, which take
+/// 84.48 ns. 10 packets with telemetry, 1,090 bytes and 87.2 ns each, are sent before HPCC's first
+/// ack.
 #[test]
 fn paces_are_cut_as_lines_are() {
     for (kind, each, packets) in [
@@ -80,8 +81,8 @@ fn queues_and_rings_send_in_whole_nanoseconds() {
     }
 }
 
-/// The host sends for 12 * 83 ns of 1 us, and not more than the whole time however short an interval
-/// is.
+/// The host sends for 12 * 83 ns of 1 us, and not more than the whole time however short an
+/// interval is.
 #[test]
 fn a_line_is_busy_for_the_time_of_its_packets() {
     let busy = |interval: &str| {

@@ -9,8 +9,8 @@ use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
 use std::sync::{Mutex, PoisonError};
 
 /// A list of flows from a dict of arrays. Negative numbers stand for absent values in optional
-/// columns; `class` is a pair of indices and names, and `after` one of the numbers of others that each
-/// flow waits for, and of those others.
+/// columns; `class` is a pair of indices and names, and `after` one of the numbers of others that
+/// each flow waits for, and of those others.
 pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
     let start_ps = numbers(given, "start_ps")?;
     Ok(FlowColumns {

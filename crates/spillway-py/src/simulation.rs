@@ -125,8 +125,8 @@ impl Simulation {
         })
     }
 
-    /// Sets numbers from now on, where the run has halted: paths, and values as texts, as after the =
-    /// of an assignment.
+    /// Sets numbers from now on, where the run has halted: paths, and values as texts, as after the
+    /// = of an assignment.
     fn set(&self, py: Python<'_>, numbers: Vec<(String, String)>) -> PyResult<()> {
         let values: Vec<_> = numbers.iter().map(|(_, value)| value_of(value)).collect();
         let paths = numbers.iter().map(|(path, _)| path.as_str());
@@ -135,7 +135,8 @@ impl Simulation {
         changed.map_err(|error| errors::wrong_setting(py, error))
     }
 
-    /// A scenario as TOML, that of this run as it is written out, with what was set as events in it.
+    /// A scenario as TOML, that of this run as it is written out, with what was set as events in
+    /// it.
     fn with_what_was_set(&self, py: Python<'_>, scenario: String) -> PyResult<String> {
         if !self.state().simulation.was_set() {
             return Ok(scenario);

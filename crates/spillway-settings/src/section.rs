@@ -367,7 +367,8 @@ impl Section {
         numbers.ok_or_else(|| self.wrong(key, &value, &takes))
     }
 
-    /// The elements of a list that has been read, or the number in place of one; `None` for other keys.
+    /// The elements of a list that has been read, or the number in place of one; `None` for other
+    /// keys.
     pub fn list(&self, key: &str) -> Option<Vec<Value>> {
         let takes_list = |known: &&Key| known.name == key && known.takes.ends_with(LIST);
         self.keys.iter().find(takes_list)?;

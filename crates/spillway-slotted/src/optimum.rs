@@ -79,7 +79,8 @@ mod tests {
         // sends packet 1, slot 1 packets 2 and 3, and slot 2 packet 0.
         let arrivals = Arrivals::of_slots(2, &[vec![0, 0], vec![0, 1]]);
         assert_eq!(departures(&arrivals), [2, 0, 1, 1]);
-        // With room for two: one of slot 0's packets is left, two more arrive, and one does not fit.
+        // With room for two: one of slot 0's packets is left, two more arrive, and one does not
+        // fit.
         assert_eq!([1, 2, 3].map(|buffer| optimum(buffer, &arrivals)), [2, 3, 4]);
     }
 }

@@ -177,9 +177,9 @@ const RULES: [&str; 4] = ["", "count_arrival = false\n", "tie = \"lowest-index\"
 /// predicted as drops. No queues tie, so this holds under every rule.
 ///
 /// The buffer is full when port 2's packet arrives, and LQD pushes out one of queue 1's two, so
-/// that T_1 = 1. In the second slot, port 1's packet finds one packet waiting. It makes no difference
-/// whether the first packet is predicted as a drop, which the safeguard admits, or port 2's, for
-/// which there is no room.
+/// that T_1 = 1. In the second slot, port 1's packet finds one packet waiting. It makes no
+/// difference whether the first packet is predicted as a drop, which the safeguard admits, or port
+/// 2's, for which there is no room.
 #[test]
 fn lemma_1_is_false_under_every_rule() {
     let arrivals = Arrivals::of_slots(3, &[vec![1, 1, 2], vec![1]]);
@@ -206,10 +206,10 @@ fn lemma_1_is_false_as_written() {
     }
 }
 
-/// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and the ratio is 2: the packet
-/// for port 0 is refused as predicted, but its arrival has kept port 2's threshold at 1. Not so under
-/// rules in which an arrival does not count in its queue's length and port 0's of two equally long
-/// queues loses: there Credence sends 2 as well.
+/// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and the ratio is 2: the
+/// packet for port 0 is refused as predicted, but its arrival has kept port 2's threshold at 1. Not
+/// so under rules in which an arrival does not count in its queue's length and port 0's of two
+/// equally long queues loses: there Credence sends 2 as well.
 #[test]
 fn theorem_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);

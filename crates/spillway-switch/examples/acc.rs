@@ -1,5 +1,5 @@
-//! Measures the cost of ACC's decisions: the end of an interval at a switch of 64 ports, each of which
-//! decides with the bundled model, or keeps its line.
+//! Measures the cost of ACC's decisions: the end of an interval at a switch of 64 ports, each of
+//! which decides with the bundled model, or keeps its line.
 //!
 //! `cargo run --release -p spillway-switch --example acc`
 //!
@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The nanoseconds per queue of every batch. No packet arrives, so that a queue which keeps its line when
-/// it is idle always does.
+/// The nanoseconds per queue of every batch. No packet arrives, so that a queue which keeps its
+/// line when it is idle always does.
 fn times(name: &str, model: &Model, idle: &str) -> Result<Vec<f64>, SettingsError> {
     let environment = Environment { capacity: Buffer::UNLIMITED, ..Environment::example(PORTS) };
     let settings = format!("model = {name:?}\nexploration = 0\nidle = {idle:?}");

@@ -1,8 +1,8 @@
 //! Moving averages of queue lengths and of the buffer's occupancy: further inputs of an oracle.
 //!
 //! # Reference
-//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 3.4: exponentially weighted,
-//! over one round trip. The paper leaves the rest open.
+//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 3.4: exponentially
+//! weighted, over one round trip. The paper leaves the rest open.
 
 use crate::buffer::QueueId;
 use spillway_engine::Time;

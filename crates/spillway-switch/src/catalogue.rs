@@ -383,8 +383,8 @@ macro_rules! catalogue {
                 panic!("no {} has the id {id:?}", stringify!($name))
             }
 
-            /// The keys that can change while a run goes on, and whether they can differ from port to
-            /// port.
+            /// The keys that can change while a run goes on, and whether they can differ from port
+            /// to port.
             pub fn changes(&self) -> (&'static [&'static str], bool) {
                 use crate::catalogue::Policy as _;
                 match self {
@@ -517,8 +517,8 @@ mod tests {
         switches.map(of).into()
     }
 
-    /// What a policy is like at every switch of a tier, made from parameters that were read with the
-    /// first, is what it is where it is read with that switch.
+    /// What a policy is like at every switch of a tier, made from parameters that were read with
+    /// the first, is what it is where it is read with that switch.
     macro_rules! assert_made_as_read {
         ($params:ident, $ids:expr, $least:expr) => {
             let switches = tier();
@@ -614,9 +614,9 @@ mod tests {
         ("mq-ecn", "lambda", "0.7", ""),
     ];
 
-    /// Every change of a room's policies gives, before any packet has arrived, what the policy is like
-    /// that is made with that value. Of those that differ by port, one port can change alone, until all
-    /// change.
+    /// Every change of a room's policies gives, before any packet has arrived, what the policy is
+    /// like that is made with that value. Of those that differ by port, one port can change alone,
+    /// until all change.
     macro_rules! assert_adopted {
         ($params:ident, $policy:ident) => {
             let environment = &tier()[0];

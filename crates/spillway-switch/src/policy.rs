@@ -22,7 +22,8 @@ pub struct Arrival {
     pub first_rtt: bool,
     /// Whether it carries no data: an ack, or a part of a handshake.
     pub is_control: bool,
-    /// The number of its connection, which is that of the flow that opened it, for an AQM that [knows flows](crate::aqm::Aqm::knows_flows); else 0.
+    /// The number of its connection, which is that of the flow that opened it, for an AQM that
+    /// [knows flows](crate::aqm::Aqm::knows_flows); else 0.
     pub flow: u32,
 }
 
@@ -205,8 +206,8 @@ pub trait Watch {
     #[inline(always)]
     fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
-    /// A packet has been lost: an arrival, or a packet of this queue. An AQM does not hear of arrivals
-    /// that are lost before it is asked, since there is no headroom for them.
+    /// A packet has been lost: an arrival, or a packet of this queue. An AQM does not hear of
+    /// arrivals that are lost before it is asked, since there is no headroom for them.
     #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
@@ -221,8 +222,8 @@ pub trait Watch {
     }
 
     /// Called when a packet is about to be sent, if `watches_departures`. The AQM is asked first,
-    /// but not about packets of ack queues; the sharing policy is asked about all. An AQM is asked where
-    /// only the sharing policy or a trace watches, too, and lets the packet pass.
+    /// but not about packets of ack queues; the sharing policy is asked about all. An AQM is asked
+    /// where only the sharing policy or a trace watches, too, and lets the packet pass.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }

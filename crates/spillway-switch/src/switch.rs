@@ -122,8 +122,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_queue_class: u8,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced or observed, or announced to the sharing policy, or the AQM hears of
-    /// marks.
+    /// Whether arrivals are traced or observed, or announced to the sharing policy, or the AQM
+    /// hears of marks.
     is_traced: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
@@ -139,7 +139,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Whether a packet may pass an idle port without being queued, because nothing observes the
     /// queue.
     may_bypass: bool,
-    /// Whether the bytes of packets that begin to be sent are freed at once, and nobody observes it.
+    /// Whether the bytes of packets that begin to be sent are freed at once, and nobody observes
+    /// it.
     frees_unobserved: bool,
     /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,

@@ -1,8 +1,9 @@
-//! ACC beside a second, naive implementation: the whole history is kept, and what an agent sees of each
-//! interval is worked out from it anew.
+//! ACC beside a second, naive implementation: the whole history is kept, and what an agent sees of
+//! each interval is worked out from it anew.
 //!
-//! Agents have random weights, and lines that leave nothing to chance: between min and max nothing is marked. Where
-//! two outputs are so close that rounding may decide between them, the real agent's choice is taken.
+//! Agents have random weights, and lines that leave nothing to chance: between min and max nothing
+//! is marked. Where two outputs are so close that rounding may decide between them, the real
+//! agent's choice is taken.
 
 #![allow(clippy::unwrap_used)]
 

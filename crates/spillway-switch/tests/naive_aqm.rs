@@ -1,9 +1,10 @@
 //! ECN and RED beside a second, naive implementation, packet by packet.
 //!
-//! Packets are decided about as they arrive, or as they leave by the queue that they leave behind. A
-//! verdict that does not depend on chance must be the formula's: always for ECN; for RED below
+//! Packets are decided about as they arrive, or as they leave by the queue that they leave behind.
+//! A verdict that does not depend on chance must be the formula's: always for ECN; for RED below
 //! min, from max on, and wherever the probability is 0 or 1. Ports have one rate or two, and RED's
-//! thresholds may be those of the slower one, so many times as large at the faster one as that is faster.
+//! thresholds may be those of the slower one, so many times as large at the faster one as that is
+//! faster.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,10 +1,10 @@
 //! Adaptive RED beside a second, naive implementation, packet by packet.
 //!
-//! The naive one is woken at every interval; the real one makes up for intervals when packets arrive.
-//! Samples, which change nothing, have the naive one's max_p.
-//! A verdict that does not depend on chance must be the formula's: below min, from max (gentle: twice
-//! max) on, and wherever the probability is 0 or 1. Where it depends on chance, marks tell nothing of
-//! max_p, so some of the settings bring it to 1 and next to 0.
+//! The naive one is woken at every interval; the real one makes up for intervals when packets
+//! arrive. Samples, which change nothing, have the naive one's max_p.
+//! A verdict that does not depend on chance must be the formula's: below min, from max (gentle:
+//! twice max) on, and wherever the probability is 0 or 1. Where it depends on chance, marks tell
+//! nothing of max_p, so some of the settings bring it to 1 and next to 0.
 
 #![allow(clippy::unwrap_used)]
 

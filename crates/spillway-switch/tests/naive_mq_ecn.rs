@@ -1,7 +1,7 @@
 //! MQ-ECN beside a second, naive implementation, in ports that send on time.
 //!
-//! The naive one serves the queues itself, and so knows their turns. It keeps every sample of a port,
-//! and averages them anew for each arrival.
+//! The naive one serves the queues itself, and so knows their turns. It keeps every sample of a
+//! port, and averages them anew for each arrival.
 
 #![allow(clippy::unwrap_used)]
 

@@ -28,8 +28,8 @@ struct Waiting {
 struct Port(Vec<Waiting>);
 
 impl Port {
-    /// Adds a packet, and removes what does not fit. Returns what is lost. The arrival is among those
-    /// that may be removed; if it is, nothing else is.
+    /// Adds a packet, and removes what does not fit. Returns what is lost. The arrival is among
+    /// those that may be removed; if it is, nothing else is.
     fn come(&mut self, packet: Waiting, limit: u64) -> Vec<usize> {
         let before = self.0.clone();
         self.0.push(packet);

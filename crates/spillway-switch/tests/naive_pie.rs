@@ -111,7 +111,8 @@ impl Queue {
         self.old_delay = delay;
     }
 
-    /// Whether an arrival is marked or lost, if it is ECN-capable; `None` if that depends on chance.
+    /// Whether an arrival is marked or lost, if it is ECN-capable; `None` if that depends on
+    /// chance.
     fn verdict(&self, rule: &Rule, ect: bool) -> Option<(bool, bool)> {
         let is_calm = self.old_delay < rule.target as f64 / 2e6 && self.p < 0.2;
         if self.burst_left > 0 || is_calm || self.waiting.len() <= 2 || self.p == 0.0 {

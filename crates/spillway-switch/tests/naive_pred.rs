@@ -274,8 +274,8 @@ impl Naive<'_> {
         })
     }
 
-    /// Whether a packet is marked, or lost if it cannot be, by a queue of so many packets; `None` if
-    /// that depends on chance.
+    /// Whether a packet is marked, or lost if it cannot be, by a queue of so many packets; `None`
+    /// if that depends on chance.
     fn marks(&self, now: u64, queue: usize, q: usize) -> Option<bool> {
         let q = q as f64;
         if q >= MAX {
@@ -335,8 +335,8 @@ impl Counts {
     }
 }
 
-/// Samples every queue, which changes nothing: N as if a packet of a flow that has been counted came
-/// now, and the setting and the utility of the periods that are over.
+/// Samples every queue, which changes nothing: N as if a packet of a flow that has been counted
+/// came now, and the setting and the utility of the periods that are over.
 fn check_samples(now: u64, real: &Real, naive: &Naive) -> Result<(), TestCaseError> {
     let rule = naive.rule;
     for queue in 0..PORTS * naive.queues_per_port {

@@ -1,4 +1,5 @@
-//! TCN, ECN# and CoDel beside second, naive implementations: whole dequeues from a queue of packets.
+//! TCN, ECN# and CoDel beside second, naive implementations: whole dequeues from a queue of
+//! packets.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! A key that means something with another setting only is refused, and the error names the setting.
+//! A key that means something with another setting only is refused, and the error names the
+//! setting.
 
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::Environment;

@@ -1,5 +1,5 @@
-//! Flows whose sender finds losses by the order of its packets: the simulator tells it which of them
-//! were dropped, and nothing but counts hangs on that.
+//! Flows whose sender finds losses by the order of its packets: the simulator tells it which of
+//! them were dropped, and nothing but counts hangs on that.
 
 use super::Hosts;
 use super::ends::Driver;

@@ -4,8 +4,8 @@ use crate::flow::FlowSpec;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// What the flows of a connection have in common: their hosts, their class and the paths that a list
-/// gives them.
+/// What the flows of a connection have in common: their hosts, their class and the paths that a
+/// list gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Between {
     src: u32,

@@ -77,8 +77,8 @@ pub(crate) struct Outgoing {
     pub acked_at: Time,
     /// The number of the flow that opened its connection.
     pub connection: u32,
-    /// The first byte that was not acknowledged when its tagger last took it back to the best level,
-    /// if it ever was.
+    /// The first byte that was not acknowledged when its tagger last took it back to the best
+    /// level, if it ever was.
     pub restart: Option<u64>,
     /// Its timeouts so far.
     pub timeouts: u32,
@@ -112,8 +112,8 @@ pub(crate) struct ReceivingEnd {
     pub arrived_twice: u32,
     /// When its last byte arrived; [`Time::MAX`] before.
     pub completed_at: Time,
-    /// When the last byte that was sent on the way up arrived; [`Time::MAX`] before. Only known where
-    /// it is recorded.
+    /// When the last byte that was sent on the way up arrived; [`Time::MAX`] before. Only known
+    /// where it is recorded.
     pub climbed_at: Time,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
     pub ack_timer: Time,
@@ -223,7 +223,8 @@ impl Ends {
         (&mut self.sending[slot as usize], &self.receiving[slot as usize])
     }
 
-    /// The receiving end at a place, which accepts packets in order only, and what it keeps besides.
+    /// The receiving end at a place, which accepts packets in order only, and what it keeps
+    /// besides.
     pub fn in_order_mut(&mut self, slot: u32) -> (&mut ReceivingEnd, &mut InOrder) {
         let place = slot as usize;
         if place >= self.in_order.len() {
@@ -367,7 +368,8 @@ mod tests {
                 Driver::OpenLoop(clock) => clock.send_all(1_000),
             }
             assert!(ends.is_over(slot));
-            // A packet left the sending end and an ack is made of it; the ack comes back, or is lost.
+            // A packet left the sending end and an ack is made of it; the ack comes back, or is
+            // lost.
             ends.sending_mut(slot).flow.packets = 1;
             assert!(!ends.is_over(slot));
             ends.sending_mut(slot).flow.packets = 0;

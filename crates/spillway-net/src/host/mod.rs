@@ -45,8 +45,8 @@ pub(crate) struct Hosts {
     sacks: SideTable<SackBlocks>,
     /// When receivers may next tell senders of marks.
     told: Told,
-    /// A flow that is over. The simulation writes its row and frees its place. [`NONE_OVER`] if it is
-    /// only to look at those that are complete and for which others wait.
+    /// A flow that is over. The simulation writes its row and frees its place. [`NONE_OVER`] if it
+    /// is only to look at those that are complete and for which others wait.
     over: Option<u32>,
     /// Flows alive that are not complete.
     pub unfinished: u64,

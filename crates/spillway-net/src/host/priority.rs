@@ -8,8 +8,8 @@ use spillway_switch::packet::NO_PRIORITY;
 /// Acks and the packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 
-/// A data packet has the priority that its tagger gives it, or else its flow's, if the flow has one.
-/// `next` is the first byte of the flow that was never sent before.
+/// A data packet has the priority that its tagger gives it, or else its flow's, if the flow has
+/// one. `next` is the first byte of the flow that was never sent before.
 #[inline(always)]
 pub(super) fn of_data(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     match tagging.is_fixed() {

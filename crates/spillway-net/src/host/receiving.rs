@@ -297,7 +297,8 @@ mod tests {
             arrives(&mut bench, us * US, (seq, 960), 0);
             delivered.push(bench.hosts.tally.delivered_bytes[0]);
         }
-        // The third brings nothing new; the fourth fills the gap up to the end of the third segment.
+        // The third brings nothing new; the fourth fills the gap up to the end of the third
+        // segment.
         assert_eq!(delivered, [960, 1_920, 1_920, 2_880]);
         assert_eq!(
             acks(&bench),
@@ -404,8 +405,8 @@ mod tests {
         let text = format!("{STAR}\n{}", transport("udp", "rate = \"8Gbps\""));
         let mut bench = Bench::new(&text);
         let slot = bench.start(flow(0, 1, 1_000));
-        // The second packet, of 80 bytes, leaves at 1 us. The first takes 2 * (1 + 10) us. The second
-        // reaches the switch at 11.08 us and waits until 12 us: 12 + 0.08 + 10 us.
+        // The second packet, of 80 bytes, leaves at 1 us. The first takes 2 * (1 + 10) us. The
+        // second reaches the switch at 11.08 us and waits until 12 us: 12 + 0.08 + 10 us.
         assert_eq!(bench.step(), (US, Kind::Clock, 0));
         let arrivals = bench.steps::<3>().map(|(time, ..)| time);
         assert_eq!(arrivals, [11 * US, 11_080 * NS, 22 * US]);

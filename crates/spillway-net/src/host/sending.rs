@@ -100,8 +100,8 @@ impl Hosts {
     }
 
     /// The same, segment by segment, for a sender that paces, which needs an event when its next
-    /// segment is not due yet, for one that numbers its packets, and for one that is told what its own
-    /// host drops.
+    /// segment is not due yet, for one that numbers its packets, and for one that is told what its
+    /// own host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -187,8 +187,8 @@ impl Hosts {
         self.send_pieces(net, scenario, slot);
     }
 
-    /// A packet that waited at its NIC has left it. If its flow hands over one at a time, its pace counts
-    /// from now, and it may hand over the next.
+    /// A packet that waited at its NIC has left it. If its flow hands over one at a time, its pace
+    /// counts from now, and it may hand over the next.
     pub fn on_begun(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let Some(slot) = self.ends.slot_of(number) else { return };
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -259,8 +259,8 @@ fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     }
 }
 
-/// Sends a segment of a flow as a packet. `next` is the first byte that was never sent, `remaining` what
-/// the packet says that the flow has left.
+/// Sends a segment of a flow as a packet. `next` is the first byte that was never sent, `remaining`
+/// what the packet says that the flow has left.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
@@ -359,8 +359,8 @@ mod tests {
         bench.hosts.on_ack(&mut bench.net, &bench.scenario, id);
     }
 
-    /// First byte, payload, bytes on the wire and bytes left of the flow, of the packets on host 0's
-    /// line.
+    /// First byte, payload, bytes on the wire and bytes left of the flow, of the packets on host
+    /// 0's line.
     fn sent(bench: &Bench) -> Vec<(u64, u32, u32, u32)> {
         let told = |id: PacketId| {
             let (packet, contents) = (&bench.net.packets[id], bench.net.packets.contents(id));
@@ -412,8 +412,8 @@ mod tests {
             let packet = &bench.net.packets[id];
             assert_eq!((packet.flags, packet.dst, packet.priority), (flags, 2, 4));
         }
-        // A mark cuts the window from 3 segments to 2, the least. Two are in flight, so the next ack
-        // lets one go, which announces the cut.
+        // A mark cuts the window from 3 segments to 2, the least. Two are in flight, so the next
+        // ack lets one go, which announces the cut.
         let id = bench.make(
             Packet { flags: flags::CONTROL | flags::ECE, ..Packet::default() },
             Contents { seq: 960, ..Contents::default() },
@@ -478,9 +478,9 @@ mod tests {
         assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
     }
 
-    /// Two flows of one host, each with the line's rate as its pace. The second's packet waits from 0 to
-    /// 1 us, and its pace counts from then; the first's next packet waits from 1 to 2 us, and so on: they
-    /// take turns, and never more than one of each waits.
+    /// Two flows of one host, each with the line's rate as its pace. The second's packet waits from
+    /// 0 to 1 us, and its pace counts from then; the first's next packet waits from 1 to 2 us, and
+    /// so on: they take turns, and never more than one of each waits.
     #[test]
     fn queue_pairs_hand_over_one_packet_at_a_time_and_count_from_its_beginning() {
         let nic = "nic = { scheduling = \"per-flow-rr\", queue_pairs = true }";
@@ -488,8 +488,8 @@ mod tests {
         bench.start(flow(0, 1, 3 * 960));
         bench.start(flow(0, 2, 3 * 960));
         assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (2, 1_000));
-        // At 1 us the line is free: the second flow's packet begins, and then the first's pace lets it
-        // hand over its next one.
+        // At 1 us the line is free: the second flow's packet begins, and then the first's pace lets
+        // it hand over its next one.
         let told = bench.steps::<3>();
         assert_eq!(told, [(US, Kind::Wake, 0), (US, Kind::Clock, 0), (US, Kind::Begun, 1)]);
         assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (3, 1_000));
@@ -512,8 +512,9 @@ mod tests {
         assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3_000));
     }
 
-    /// Two flows of one host, each with the line's rate as its pace, two packets each. The first of flow 1
-    /// goes to the NIC at 0, and begins at 1 us; the others go there at 1 us, and begin at 2 and 3 us.
+    /// Two flows of one host, each with the line's rate as its pace, two packets each. The first of
+    /// flow 1 goes to the NIC at 0, and begins at 1 us; the others go there at 1 us, and begin at 2
+    /// and 3 us.
     #[test]
     fn round_trips_may_count_from_when_the_nic_begins_to_send() {
         for pairs in [true, false] {
@@ -538,9 +539,10 @@ mod tests {
         }
     }
 
-    /// Two flows at the rate of one line, a packet of each flow at 0. The line is busy with them until 1
-    /// and 2 us. A pace that counts from there gives a packet every 2 us: of flow 0 at 1 and 3 us, of
-    /// flow 1 at 2 and 4 us. One that counts from the hand-over gives one of each every microsecond.
+    /// Two flows at the rate of one line, a packet of each flow at 0. The line is busy with them
+    /// until 1 and 2 us. A pace that counts from there gives a packet every 2 us: of flow 0 at 1
+    /// and 3 us, of flow 1 at 2 and 4 us. One that counts from the hand-over gives one of each
+    /// every microsecond.
     #[test]
     fn a_pace_may_count_from_when_the_nic_sends() {
         let handed = |from: &str| {
@@ -581,8 +583,8 @@ mod tests {
         assert_eq!((sender.in_flight(), sender.window().cwnd), (10 * 960, 10 * 960));
     }
 
-    /// One packet is on the line and two wait when the fourth is dropped. The window is cut once, to
-    /// 5 segments, and a fifth, dropped too, fits into it.
+    /// One packet is on the line and two wait when the fourth is dropped. The window is cut once,
+    /// to 5 segments, and a fifth, dropped too, fits into it.
     #[test]
     fn what_the_own_aqm_drops_counts_as_sent() {
         let aqm = "{ kind = \"ecn\", threshold = \"1pkt\", not_ect = \"drop\" }";

@@ -411,7 +411,8 @@ mod tests {
             (flags, bench.hosts.ends.receiving(slot).ack_flags)
         };
         let (first_rtt, control) = (flags::FIRST_RTT, flags::CONTROL);
-        // The window of ten segments lets all three go; without ECN they have no flags of their own.
+        // The window of ten segments lets all three go; without ECN they have no flags of their
+        // own.
         assert_eq!(first("newreno", "ecn = false"), (vec![first_rtt; 3], control));
         // A clock sends one, and a pace too.
         let datagram = flags::DATAGRAM | first_rtt;
@@ -443,8 +444,8 @@ mod tests {
         assert_eq!(bench.sizes_on_line(1), [1_000, 1_000]);
     }
 
-    /// 2,000 bytes are packets of 1,000, 1,000 and 120 bytes. The first is on the second line from 11
-    /// to 12 us, the second until 13, and the third, there since 12.12 us, until 13.12 us.
+    /// 2,000 bytes are packets of 1,000, 1,000 and 120 bytes. The first is on the second line from
+    /// 11 to 12 us, the second until 13, and the third, there since 12.12 us, until 13.12 us.
     #[test]
     fn the_base_of_the_slowdown_is_the_least_time() {
         let ideal = |more: &str, of_transport: &str| {

@@ -44,8 +44,8 @@ mod tests {
     use spillway_switch::packet::{Contents, Packet};
 
     /// Host 0's NIC has a packet on the line and one that waits; the switch's port 2 has one on the
-    /// line and three that wait; one packet has arrived at host 1, and one was lost. Eight packets of
-    /// 100 bytes in all.
+    /// line and three that wait; one packet has arrived at host 1, and one was lost. Eight packets
+    /// of 100 bytes in all.
     fn sound() -> Bench {
         let nic = "nic = { queue_limit = \"1MB\" }\nswitch = { buffer = \"10KB\" }";
         let mut bench = Bench::with(&format!("{STAR}\n{nic}"), Shortcuts::NONE);

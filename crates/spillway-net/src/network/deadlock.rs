@@ -1,17 +1,17 @@
 //! Ports that pause each other for ever.
 //!
-//! A paused queue class goes on when the account that paused it has sent enough of what it holds. If
-//! what it holds waits in queues that are paused themselves, it may never do so: a cycle of ports that
-//! wait for each other is a deadlock. It is found when it closes: when a pause acts, a packet joins a
-//! paused queue, or the last packet of an account leaves that is not stuck, and none is on its way (a
-//! dynamic threshold may rise later, but the account does not look at it any more); such a packet may
-//! also be lost with its link. A queue class is stuck if no frame is under way that lets it go on, and
-//! its account would still pause it after everything had been sent that does not wait in a stuck
-//! queue; what is found by taking out, from all paused queue classes, those that are not stuck, until
-//! none is left to be taken out.
+//! A paused queue class goes on when the account that paused it has sent enough of what it holds.
+//! If what it holds waits in queues that are paused themselves, it may never do so: a cycle of
+//! ports that wait for each other is a deadlock. It is found when it closes: when a pause acts, a
+//! packet joins a paused queue, or the last packet of an account leaves that is not stuck, and none
+//! is on its way (a dynamic threshold may rise later, but the account does not look at it any
+//! more); such a packet may also be lost with its link. A queue class is stuck if no frame is under
+//! way that lets it go on, and its account would still pause it after everything had been sent that
+//! does not wait in a stuck queue; what is found by taking out, from all paused queue classes,
+//! those that are not stuck, until none is left to be taken out.
 //!
-//! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up and
-//! down a tree do not, and there nothing is looked for.
+//! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up
+//! and down a tree do not, and there nothing is looked for.
 
 use super::Network;
 use super::pausing::Stoppable;
@@ -64,8 +64,8 @@ impl Deadlocks {
     }
 }
 
-/// Whether routes let lines between switches depend on each other in a cycle: a packet on one may wait
-/// for the next.
+/// Whether routes let lines between switches depend on each other in a cycle: a packet on one may
+/// wait for the next.
 fn has_cycle(topology: &Topology, routing: &Routing) -> bool {
     let racks: BTreeMap<u32, u32> =
         (0..topology.hosts()).map(|host| (topology.rack_of(host), host)).collect();
@@ -84,7 +84,8 @@ fn has_cycle(topology: &Topology, routing: &Routing) -> bool {
             }
         }
     }
-    // Lines from which nothing more is to be waited for are taken away, until none is left: or a cycle.
+    // Lines from which nothing more is to be waited for are taken away, until none is left: or a
+    // cycle.
     let mut waited_for: BTreeMap<LineId, Vec<LineId>> = BTreeMap::new();
     let mut left: BTreeMap<LineId, usize> = BTreeMap::new();
     for (&line, onwards) in &next {
@@ -143,7 +144,8 @@ impl Network {
         }
     }
 
-    /// A packet has left a switch. If an account stays paused, it may have been its last one that could.
+    /// A packet has left a switch. If an account stays paused, it may have been its last one that
+    /// could.
     #[inline(never)]
     pub(super) fn look_behind_departure(&mut self, switch: u32) {
         let accounts = self.switches[switch as usize].accounts();

@@ -1,5 +1,5 @@
-//! Hosts that take in packets at a rate of their own, slower than their line, and pause their switch
-//! when too much waits.
+//! Hosts that take in packets at a rate of their own, slower than their line, and pause their
+//! switch when too much waits.
 
 use super::{Lost, Network};
 use crate::event::Kind;

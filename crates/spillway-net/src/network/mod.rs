@@ -239,10 +239,11 @@ impl Network {
         }
     }
 
-    /// Something is to be done at a switch before a packet that has arrived there is decided about: its
-    /// deferred ports catch up. Or the packet is handled apart, at a switch with lossless priorities, at
-    /// a host that is slow to take in packets, or where ports choose after arrivals. These are always
-    /// found here: others need not be told from them packet by packet. Returns whether it has been.
+    /// Something is to be done at a switch before a packet that has arrived there is decided about:
+    /// its deferred ports catch up. Or the packet is handled apart, at a switch with lossless
+    /// priorities, at a host that is slow to take in packets, or where ports choose after arrivals.
+    /// These are always found here: others need not be told from them packet by packet. Returns
+    /// whether it has been.
     #[inline(never)]
     fn is_handled_apart(&mut self, line_id: u32, switch_id: u32, id: PacketId) -> bool {
         if !self.ports[switch_id as usize].waiting.is_always_due() {
@@ -257,8 +258,9 @@ impl Network {
         true
     }
 
-    /// The port by which a packet leaves a switch; `None` if no route leads to its destination. What is
-    /// handled apart has a copy of its own: the choice is inlined into its only caller elsewhere.
+    /// The port by which a packet leaves a switch; `None` if no route leads to its destination.
+    /// What is handled apart has a copy of its own: the choice is inlined into its only caller
+    /// elsewhere.
     #[inline(always)]
     fn next_port<const APART: bool>(
         &mut self,
@@ -369,8 +371,8 @@ mod tests {
     use crate::testing::{Bench, NS, STAR, US};
     use spillway_switch::packet::{Contents, NO_PRIORITY};
 
-    /// Two leaves with two hosts each, and two spines. A leaf's ports are those of its hosts and then
-    /// of the spines: the lines of leaf 0 are 4 to 7.
+    /// Two leaves with two hosts each, and two spines. A leaf's ports are those of its hosts and
+    /// then of the spines: the lines of leaf 0 are 4 to 7.
     const LEAF_SPINE: &str = "topology = { kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 2, \
                               spines = 2, host_rate = \"8Gbps\", fabric_rate = \"8Gbps\", \
                               link_delay = \"10us\" }";
@@ -379,7 +381,8 @@ mod tests {
         Packet { size, dst, priority: NO_PRIORITY, ..Packet::default() }
     }
 
-    /// Handles the next event, an arrival. Returns its time, its line, and the host if it is at one.
+    /// Handles the next event, an arrival. Returns its time, its line, and the host if it is at
+    /// one.
     fn next_arrival(net: &mut Network) -> (u64, u32, Option<u32>) {
         let event = net.events.pop().expect("an arrival");
         net.now = event.time;
@@ -397,13 +400,15 @@ mod tests {
             // A byte takes a nanosecond.
             assert_eq!((net.sent_bytes(0), net.busy_time(0)), (bytes, Time::from_ns(bytes)));
         }
-        // A byte that has begun counts as sent, as with one that a failure cuts short; its time does not.
+        // A byte that has begun counts as sent, as with one that a failure cuts short; its time
+        // does not.
         net.launch(1, packet(0, 1_000), Contents::default());
         net.now = Time::from_ps(9_000 * NS + 500);
         assert_eq!((net.sent_bytes(1), net.busy_time(1).ps()), (1, 500));
     }
 
-    /// The ring has room for the third packet when the first has left, but the line sends all three.
+    /// The ring has room for the third packet when the first has left, but the line sends all
+    /// three.
     #[test]
     fn a_port_with_a_ring_sends_until_the_ring_is_empty() {
         let mut bench = Bench::new(&format!("{STAR}\nswitch = {{ port_fifo_packets = 2 }}"));

@@ -113,8 +113,8 @@ impl Network {
         }
     }
 
-    /// Packets that have begun to be sent on a line. Plain NICs put on their lines, and count, also what
-    /// still waits for its turn.
+    /// Packets that have begun to be sent on a line. Plain NICs put on their lines, and count, also
+    /// what still waits for its turn.
     pub fn packet_hops_begun(&self) -> u64 {
         if self.nic_queueing != NicQueueing::Plain {
             return self.packet_hops;
@@ -136,8 +136,8 @@ impl Network {
         waiting
     }
 
-    /// A managed NIC can send: it sends the first packet that is not paused, and that its discipline
-    /// does not drop on the way out. Flows are told of packets that have waited, or not.
+    /// A managed NIC can send: it sends the first packet that is not paused, and that its
+    /// discipline does not drop on the way out. Flows are told of packets that have waited, or not.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32, tells: bool) {
         while let Some((id, outcome)) =
@@ -233,7 +233,8 @@ mod tests {
         // Of the first packet 600 ns are left at 400 ns, and 1,750 bytes wait.
         bench.net.now = Time::from_ns(400);
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 1_750));
-        // One wake at a time: after 1 us, 50 ns of the ack, 800 ns of priority 1. Then nothing waits.
+        // One wake at a time: after 1 us, 50 ns of the ack, 800 ns of priority 1. Then nothing
+        // waits.
         let wakes = bench.steps::<3>();
         assert_eq!(wakes, [US, 1_050 * NS, 1_850 * NS].map(|at| (at, Kind::Wake, 0)));
         assert_eq!(bench.sizes_on_line(0), [1_000, 50, 800, 900]);
@@ -249,7 +250,8 @@ mod tests {
         launch(&mut bench, 1_000, NO_PRIORITY, 0);
         launch(&mut bench, 900, NO_PRIORITY, 0);
         launch(&mut bench, 800, 1, 0);
-        // At 1.2 us nobody has looked: 800 bytes could be on the line since 1 us, and 900 then wait.
+        // At 1.2 us nobody has looked: 800 bytes could be on the line since 1 us, and 900 then
+        // wait.
         bench.net.now = Time::from_ns(1_200);
         assert_eq!(bench.sizes_on_line(0), [1_000]);
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 900));

@@ -1,14 +1,14 @@
-//! Priority flow control (IEEE 802.1Qbb): pause frames, what they stop, and packets at switches with
-//! lossless priorities.
+//! Priority flow control (IEEE 802.1Qbb): pause frames, what they stop, and packets at switches
+//! with lossless priorities.
 //!
 //! A switch, or a host that takes in packets slowly, pauses the neighbour that sends on one of its
-//! lines: a frame goes back on the other line of that link. It goes ahead of all that waits there, but
-//! behind the packet in transmission. When it has arrived, and the neighbour's response time is over,
-//! the neighbour's queue class stops: a packet in transmission is finished, and no other begins. The
-//! queue class goes on when another frame says so, or when its quanta are over.
+//! lines: a frame goes back on the other line of that link. It goes ahead of all that waits there,
+//! but behind the packet in transmission. When it has arrived, and the neighbour's response time is
+//! over, the neighbour's queue class stops: a packet in transmission is finished, and no other
+//! begins. The queue class goes on when another frame says so, or when its quanta are over.
 //!
-//! Frames are no packets: they take time on their line, and count among its bytes, but hold no place
-//! in a queue.
+//! Frames are no packets: they take time on their line, and count among its bytes, but hold no
+//! place in a queue.
 
 use super::{Network, SwitchPorts};
 use crate::event::Kind;
@@ -74,8 +74,8 @@ pub(crate) struct Pausing {
     open: BTreeMap<Stoppable, Open>,
     /// When pauses are to be said again.
     renewals: BTreeMap<Stoppable, Time>,
-    /// Where switches hold a packet until it is sent: when the packet ends behind which a line has a
-    /// frame.
+    /// Where switches hold a packet until it is sent: when the packet ends behind which a line has
+    /// a frame.
     before_frames: BTreeMap<u32, Time>,
     /// The pauses that have ended, if they are recorded and have not been taken.
     ended: Option<Vec<Pause>>,
@@ -154,8 +154,8 @@ impl Pausing {
         self.open.keys().copied()
     }
 
-    /// Whether a pause will end, as far as has been said: a frame that ends it is under way, or it is not
-    /// said again.
+    /// Whether a pause will end, as far as has been said: a frame that ends it is under way, or it
+    /// is not said again.
     pub(super) fn will_end(&self, at: Stoppable) -> bool {
         match self.frames[at.0 as usize].map(|frames| frames.ends) {
             Some(Ends::Quanta { .. }) => !self.renewals.contains_key(&at),
@@ -347,7 +347,8 @@ impl Network {
         let line = &mut self.lines[back as usize];
         let exact = line.time_of(frames.bytes.into());
         let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
-        // Frames about one queue class act one after the other, also where their time is cut to none.
+        // Frames about one queue class act one after the other, also where their time is cut to
+        // none.
         let lasts = lasts.max(Time::from_ps(1));
         let before = line.busy_until;
         let end = before.max(self.now) + lasts;

@@ -3,9 +3,10 @@
 //! A port waits while it sends and has a backlog. Where its sending could be observed, an event
 //! wakes it. Elsewhere it is deferred: it sends later, but with the time at which it could have
 //! sent. It does so when the next packet arrives at its switch or comes to its NIC, before anything
-//! is decided about that packet, or when the last packet on its line arrives at the far end, because
-//! the next arrival must then be scheduled. Until then nothing depends on what it sends. Before a
-//! policy's timer, a sample, or a look at the run from outside, all deferred ports catch up.
+//! is decided about that packet, or when the last packet on its line arrives at the far end,
+//! because the next arrival must then be scheduled. Until then nothing depends on what it sends.
+//! Before a policy's timer, a sample, or a look at the run from outside, all deferred ports catch
+//! up.
 //!
 //! If the port sends in the order of arrival and nobody pushes out, no decision can affect a packet
 //! once it is queued. Its departure time is then known and it goes on the line at once; only the
@@ -31,7 +32,8 @@ impl Network {
     /// known what is recorded.
     pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
         let has_events = !scenario.events.is_empty();
-        // What a line has sent is known by its time, unless packets that wait have times of their own.
+        // What a line has sent is known by its time, unless packets that wait have times of their
+        // own.
         let is_exact = !has_events && self.whole_ns.is_none();
         let mut closed = scenario.transports.iter().filter_map(Transport::closed_loop);
         self.has_queue_pairs = scenario.nic.queue_pairs;
@@ -320,8 +322,8 @@ mod tests {
         bench.net.now = Time::from_ps(400 * NS - 1);
         bench.net.catch_up(0);
         assert_eq!(state(&bench), (1_000, 2));
-        // At 1 us the second packet for host 0 has left since 400 ns, and the second for host 1 just
-        // leaves. The third waits until 1.5 us.
+        // At 1 us the second packet for host 0 has left since 400 ns, and the second for host 1
+        // just leaves. The third waits until 1.5 us.
         bench.net.now = Time::from_us(1);
         bench.net.catch_up(0);
         assert_eq!(state(&bench), (300, 4));

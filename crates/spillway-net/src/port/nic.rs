@@ -20,8 +20,8 @@ pub enum NicScheduling {
     Fifo,
     /// Flows take turns, one packet each.
     PerFlowRoundRobin,
-    /// The flow with the fewest bytes left first. What does not fit pushes out the packet whose flow
-    /// has the most left.
+    /// The flow with the fewest bytes left first. What does not fit pushes out the packet whose
+    /// flow has the most left.
     PFabric,
 }
 
@@ -348,8 +348,8 @@ impl Nic {
         }
     }
 
-    /// Removes the packet that is next, with the reason if the discipline drops it. `None` if nothing
-    /// waits, or all of it is paused.
+    /// Removes the packet that is next, with the reason if the discipline drops it. `None` if
+    /// nothing waits, or all of it is paused.
     pub fn release(
         &mut self,
         now: Time,
@@ -486,8 +486,8 @@ mod tests {
         assert_eq!(order(NicScheduling::Fifo, &given), [2, 0, 3, 1, 4]);
     }
 
-    /// Flow 1 has 5 bytes left with its first packet and 3 with its second; flow 2 has 4, flow 3 has
-    /// 6, and there is an ack.
+    /// Flow 1 has 5 bytes left with its first packet and 3 with its second; flow 2 has 4, flow 3
+    /// has 6, and there is an ack.
     #[test]
     fn the_flow_with_the_least_left_goes_first_and_its_packets_in_order() {
         let settings = NicSettings {

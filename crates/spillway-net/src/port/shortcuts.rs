@@ -7,8 +7,8 @@
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
-//! Each can be switched off for tests: random scenarios run with and without. None is taken where ports
-//! choose after the arrivals of the same moment (`topology.arrivals_first`).
+//! Each can be switched off for tests: random scenarios run with and without. None is taken where
+//! ports choose after the arrivals of the same moment (`topology.arrivals_first`).
 
 use super::line::Waking;
 use crate::port::nic::{NicQueueing, NicSettings};

@@ -100,8 +100,8 @@ pub struct Outcome {
 pub struct Extra {
     /// How its losses were repaired.
     pub repairs: Repairs,
-    /// How long it climbed, where that is recorded; [`Time::MAX`] if it had not ceased to when it was
-    /// over or the run ended.
+    /// How long it climbed, where that is recorded; [`Time::MAX`] if it had not ceased to when it
+    /// was over or the run ended.
     pub climbed: Time,
 }
 

@@ -7,8 +7,8 @@ use crate::traffic::Iteration;
 use spillway_engine::Time;
 
 table! {
-    /// A row for every iteration of a job, in the order in which they ended; those that had not come
-    /// last.
+    /// A row for every iteration of a job, in the order in which they ended; those that had not
+    /// come last.
     JobRow => JobTable {
         /// The class of its flows; in a list with classes, of the job's first flow.
         class: Name<Class>,

@@ -68,8 +68,8 @@ macro_rules! record {
             /// For every row of flows, how its losses were repaired, if that is asked for: further
             /// columns.
             pub repairs: Option<Vec<Repairs>>,
-            /// For every row of flows, how long it took until everything was acknowledged, if that is
-            /// recorded: a further column.
+            /// For every row of flows, how long it took until everything was acknowledged, if that
+            /// is recorded: a further column.
             pub acknowledged: Option<Optional<u64>>,
             /// For every row of flows, how long it climbed, if that is recorded: a further column.
             pub climbing: Option<Optional<u64>>,

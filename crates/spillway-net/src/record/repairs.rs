@@ -1,13 +1,13 @@
-//! Losses, and how they were found and repaired: counts for each flow, as further columns of its row
-//! and as sums in the summary.
+//! Losses, and how they were found and repaired: counts for each flow, as further columns of its
+//! row and as sums in the summary.
 
 use super::column::{Column, Field, Optional};
 use crate::host::Ends;
 use crate::transport::orders::OrderCounts;
 
-/// What was lost of a flow, and what that led to. The last five counts are there only where losses are
-/// found by the order of packets (`loss_detection = "per-priority"`); the simulator knows them, and no
-/// sender.
+/// What was lost of a flow, and what that led to. The last five counts are there only where losses
+/// are found by the order of packets (`loss_detection = "per-priority"`); the simulator knows them,
+/// and no sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
     /// Data packets that were lost, repairs and probes included: in switches, in NICs and on links.

@@ -1,16 +1,17 @@
-//! The hash by which the switches of the public RDMA simulators choose next hops, for comparisons with
-//! them.
+//! The hash by which the switches of the public RDMA simulators choose next hops, for comparisons
+//! with them.
 //!
 //! # Reference
 //! A. Appleby, MurmurHash3, 2011, the variant of 32 bits. The key is that of the simulator of HPCC
 //! (alibaba-edu/High-Precision-Congestion-Control, switch-node.cc), and of those built on it.
 //!
 //! # Rule
-//! A packet's key is its addresses and ports: three words, that of the sender, that of the receiver,
-//! and the source port with the destination port above it. The seed of a switch is its number among
-//! all nodes, hosts first. Host h has the address 11.x.y.1, where x is h / 256 and y is h mod 256.
-//! Flows come from ports 10000, 10001, ... for each pair of hosts, in the order of their starts, and
-//! go to port 100. An ack's key is that of its own header: its sender is the flow's receiver.
+//! A packet's key is its addresses and ports: three words, that of the sender, that of the
+//! receiver, and the source port with the destination port above it. The seed of a switch is its
+//! number among all nodes, hosts first. Host h has the address 11.x.y.1, where x is h / 256 and y
+//! is h mod 256. Flows come from ports 10000, 10001, ... for each pair of hosts, in the order of
+//! their starts, and go to port 100. An ack's key is that of its own header: its sender is the
+//! flow's receiver.
 
 /// The port to which all flows go.
 const FLOWS_GO_TO: u32 = 100;
@@ -92,9 +93,9 @@ mod tests {
         assert_eq!([0, 1, 55_535, 55_536].map(port_after), [10_000, 10_001, 65_535, 0]);
     }
 
-    /// The paths of flows, and of their acks, in a run of the simulator: sender, receiver, port, and the
-    /// spines that data and acks took. There are 32 hosts, 8 on each leaf; the leaves are the nodes
-    /// 32 to 35, and the spines 36 to 39 are their next hops in descending order.
+    /// The paths of flows, and of their acks, in a run of the simulator: sender, receiver, port,
+    /// and the spines that data and acks took. There are 32 hosts, 8 on each leaf; the leaves are
+    /// the nodes 32 to 35, and the spines 36 to 39 are their next hops in descending order.
     #[test]
     fn a_leaf_chooses_as_that_of_the_simulator() {
         let flows = [

@@ -2,8 +2,9 @@
 //! assignments deserve a warning.
 //!
 //! Another kind of transport or topology has other keys. A key that only the previous kind had is
-//! dropped, also from traffic sections that use that transport. A policy of another kind starts anew,
-//! without the parameters of the previous one. [`spillway_settings::apply`] knows nothing of this.
+//! dropped, also from traffic sections that use that transport. A policy of another kind starts
+//! anew, without the parameters of the previous one. [`spillway_settings::apply`] knows nothing of
+//! this.
 
 use super::RoutingSettings;
 use crate::extensions::Extensions;
@@ -289,8 +290,8 @@ fn unsets(assignment: &str) -> bool {
 
 /// A warning for every assignment to `switch` that has no effect on a tier with a value of its own.
 /// There is none if another assignment, earlier or later, has set the tier's value, or if the two
-/// values are equal. Nor is there one for a parameter if the tier's policy is of another kind, which
-/// need not have the parameter.
+/// values are equal. Nor is there one for a parameter if the tier's policy is of another kind,
+/// which need not have the parameter.
 fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();

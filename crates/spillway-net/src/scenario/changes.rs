@@ -1,4 +1,5 @@
-//! Numbers that change while a run goes on: by `[[event]]` of the kind `set`, or by whoever steps it.
+//! Numbers that change while a run goes on: by `[[event]]` of the kind `set`, or by whoever steps
+//! it.
 
 mod target;
 mod written;
@@ -133,7 +134,8 @@ impl Change {
 }
 
 impl Scenario {
-    /// The policies that come of setting some numbers at once, given those that have changed before.
+    /// The policies that come of setting some numbers at once, given those that have changed
+    /// before.
     ///
     /// # Errors
     /// If a path leads to no number that can change, or the values are not valid there. What has
@@ -215,8 +217,8 @@ impl Changed {
         Ok(written)
     }
 
-    /// Writes a number into what is given for the policies that it belongs to, and notes which these
-    /// are.
+    /// Writes a number into what is given for the policies that it belongs to, and notes which
+    /// these are.
     fn write(
         &mut self,
         scenario: &Scenario,

@@ -215,10 +215,10 @@ impl PfcSettings {
         }
     }
 
-    /// Whether a packet that crosses its account's threshold may find what is shared full. Others can
-    /// fill it; accounts alone cannot if there is room for a packet beside what they take at most, one
-    /// after the other: the threshold, a packet that reaches it, and, if it has fallen since, another
-    /// that crosses it.
+    /// Whether a packet that crosses its account's threshold may find what is shared full. Others
+    /// can fill it; accounts alone cannot if there is room for a packet beside what they take at
+    /// most, one after the other: the threshold, a packet that reaches it, and, if it has fallen
+    /// since, another that crosses it.
     fn may_be_full(&self, parts: &LosslessParts, capacity: u64) -> bool {
         let mut left = capacity.saturating_sub(parts.set_aside());
         for &threshold in &parts.thresholds {
@@ -236,10 +236,10 @@ impl PfcSettings {
     }
 
     /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
-    /// have to wait for a packet that has begun, and for one about each other lossless priority, and a
-    /// packet may have begun when it acts. The packet on which the pause is sent may need room there,
-    /// too: then there are three. Where times are cut, full packets come a little faster than the
-    /// line's rate.
+    /// have to wait for a packet that has begun, and for one about each other lossless priority,
+    /// and a packet may have begun when it acts. The packet on which the pause is sent may need
+    /// room there, too: then there are three. Where times are cut, full packets come a little
+    /// faster than the line's rate.
     fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
         let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
         let arriving = |time: Time| match line.whole_ns {
@@ -261,8 +261,8 @@ impl PfcSettings {
         }
     }
 
-    /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over before
-    /// they are said again.
+    /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over
+    /// before they are said again.
     pub(super) fn check(
         &self,
         section: &Section,
@@ -421,7 +421,8 @@ pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result
     Err(SettingsError::new("topology", problem).hint("switch.pfc is on"))
 }
 
-/// Reads the keys of `[nic]` about packets that come in. `None` if hosts take them in as they arrive.
+/// Reads the keys of `[nic]` about packets that come in. `None` if hosts take them in as they
+/// arrive.
 pub(super) fn read_receiving(
     section: &mut Section,
     leaf: Option<&PfcSettings>,
@@ -467,8 +468,8 @@ pub(super) fn read_receiving(
     Ok(Some(Receiving { rate, buffer, threshold }))
 }
 
-/// Refuses tiers that would stop other packets than those that they are to stop: a pause frame names a
-/// queue class, and the paused switch stops its queue class of that number.
+/// Refuses tiers that would stop other packets than those that they are to stop: a pause frame
+/// names a queue class, and the paused switch stops its queue class of that number.
 pub(super) fn check_tiers(tiers: &[TierSettings]) -> Result<()> {
     let control = flags::CONTROL;
     let without = [0, control].map(|flags| (NO_PRIORITY, flags));

@@ -5,8 +5,8 @@ use crate::topology::{Node, TIERS};
 use spillway_settings::{SettingsError, nearest_name};
 
 impl Scenario {
-    /// The switches of a tier, or the one with this name, and whether it is a name of one. It stands in
-    /// this path.
+    /// The switches of a tier, or the one with this name, and whether it is a name of one. It
+    /// stands in this path.
     ///
     /// # Errors
     /// If there is none, or there are several.

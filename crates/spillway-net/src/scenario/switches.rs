@@ -141,15 +141,16 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
     Ok((read, resolved))
 }
 
-/// The keys under which a tier has parameters of a policy, but no kind, where `switch` has a policy.
+/// The keys under which a tier has parameters of a policy, but no kind, where `switch` has a
+/// policy.
 fn without_kind(own: &Table, common: &Table) -> Vec<&'static str> {
     let has_none = |key: &str| own[key].as_table().is_some_and(|table| !table.contains_key("kind"));
     let keys = POLICIES.into_iter().filter(|&key| common.contains_key(key));
     keys.filter(|&key| own.contains_key(key) && has_none(key)).collect()
 }
 
-/// An error in a tier's policies, with another hint if the policy has no kind: the kind of the policy
-/// of `switch` does not count there.
+/// An error in a tier's policies, with another hint if the policy has no kind: the kind of the
+/// policy of `switch` does not count there.
 fn kind_first(error: SettingsError, tier: &str, without_kind: &[&str]) -> SettingsError {
     let mut paths = without_kind.iter().map(|key| format!("switch.{tier}.{key}"));
     match paths.find(|path| error.path.starts_with(&format!("{path}."))) {

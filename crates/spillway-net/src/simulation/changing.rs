@@ -8,13 +8,13 @@ use spillway_settings::{SettingsError, Table, Value};
 use std::sync::Arc;
 
 impl Simulation {
-    /// Sets numbers from now on, which is where the run halted last: they hold for all that happens at
-    /// this moment. A path is the scenario's; a tier may be replaced by a switch's name and be
+    /// Sets numbers from now on, which is where the run halted last: they hold for all that happens
+    /// at this moment. A path is the scenario's; a tier may be replaced by a switch's name and be
     /// followed by a port, as in `switch.leaf0.port.3.aqm.min`.
     ///
     /// # Errors
-    /// If a path leads to no number that can change, or if the values are not valid there, now or with
-    /// what the scenario changes later. Nothing has changed then.
+    /// If a path leads to no number that can change, or if the values are not valid there, now or
+    /// with what the scenario changes later. Nothing has changed then.
     pub fn set(&mut self, numbers: &[(&str, &Value)]) -> Result<(), SettingsError> {
         let mut changed = self.changed.clone();
         let fresh = self.scenario.change(numbers, &mut changed)?;
@@ -46,12 +46,13 @@ impl Simulation {
         !self.set_by_hand.is_empty()
     }
 
-    /// Adds to a scenario, the one of this run as it is written out, what was set by hand, as events. A
-    /// run of it has the same results.
+    /// Adds to a scenario, the one of this run as it is written out, what was set by hand, as
+    /// events. A run of it has the same results.
     pub fn add_what_was_set(&self, scenario: &mut Table) {
         let events = scenario.entry("event").or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(events) = events {
-            // They come first: at the scenario's own changes of a moment, the run has halted before.
+            // They come first: at the scenario's own changes of a moment, the run has halted
+            // before.
             events.splice(0..0, self.scenario.events_of(&self.set_by_hand));
         }
     }

@@ -354,8 +354,8 @@ mod tests {
         format!("{head}\n{STAR}\n{transport}\nrecord = {{ {record} }}")
     }
 
-    /// Hosts 0 and 1 send so many packets each to host 2. They arrive at the switch at 11, 12 ... us,
-    /// host 0's first.
+    /// Hosts 0 and 1 send so many packets each to host 2. They arrive at the switch at 11, 12 ...
+    /// us, host 0's first.
     fn both(packets: u64) -> [Listed; 2] {
         [(0, 2, packets * 960, 0), (1, 2, packets * 960, 0)]
     }
@@ -424,8 +424,8 @@ mod tests {
         assert_eq!(rows("8us"), [(8, 0, 2.0 / 8.0), (16, 4, 2.0 / 8.0)]);
     }
 
-    /// Two segments leave at once and arrive at 22 and 23 us; their acks are back at 42.1 and 43.1 us,
-    /// and the third segment, sent with the first of them, arrives at 64.1 us.
+    /// Two segments leave at once and arrive at 22 and 23 us; their acks are back at 42.1 and 43.1
+    /// us, and the third segment, sent with the first of them, arrives at 64.1 us.
     #[test]
     fn windows_are_sampled_while_their_flow_lasts() {
         let text = |windows: &str| {

@@ -39,7 +39,8 @@ pub enum Progress {
     Halted,
     /// All flows are complete.
     Complete,
-    /// The scenario's `stop` was reached before all flows were complete, or nothing was left to happen.
+    /// The scenario's `stop` was reached before all flows were complete, or nothing was left to
+    /// happen.
     Stopped,
     /// Ports pause each other for ever, and the scenario ends the run where they do.
     Deadlock,
@@ -274,8 +275,8 @@ impl Simulation {
         is_all && (is_empty || self.network.now >= self.scenario.duration)
     }
 
-    /// Whether nothing is left to happen but what comes at regular times, of which this event is one.
-    /// Samples go on to the stop all the same where only endless flows are left.
+    /// Whether nothing is left to happen but what comes at regular times, of which this event is
+    /// one. Samples go on to the stop all the same where only endless flows are left.
     fn is_still_after(&self, key: u32) -> bool {
         let is_stalled = self.hosts.unfinished > self.endless;
         match Kind::of(key).0 {

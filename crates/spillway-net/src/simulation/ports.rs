@@ -114,17 +114,17 @@ mod tests {
         format!("{head}\n{topology}\n{transport}\nrecord = {{ {record} }}")
     }
 
-    /// Hosts 0 and 2 send so many packets each to host 1. They arrive at the switch at 11, 12 ... us,
-    /// host 0's first.
+    /// Hosts 0 and 2 send so many packets each to host 1. They arrive at the switch at 11, 12 ...
+    /// us, host 0's first.
     fn both(packets: u64) -> [Listed; 2] {
         [(0, 1, packets * 960, 0), (2, 1, packets * 960, 0)]
     }
 
     const MILLISECOND: &str = "duration = \"1ms\"";
 
-    /// Host 2 has an ack of the first flow to send behind its first packet: it comes to the switch at
-    /// 11.05 us, and host 2's second packet at 12.05 us. At 12.5 us, when the first packets of both
-    /// have left the queue, the ack and the second packets wait.
+    /// Host 2 has an ack of the first flow to send behind its first packet: it comes to the switch
+    /// at 11.05 us, and host 2's second packet at 12.05 us. At 12.5 us, when the first packets of
+    /// both have left the queue, the ack and the second packets wait.
     #[test]
     fn a_sample_has_what_waits_and_which_class_it_is_of() {
         let list = FlowColumns {

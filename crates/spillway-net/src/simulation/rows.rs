@@ -16,8 +16,8 @@ impl Simulation {
         }
     }
 
-    /// Writes the row of a flow that is over, and sees to it that those start that wait for one that is
-    /// complete.
+    /// Writes the row of a flow that is over, and sees to it that those start that wait for one
+    /// that is complete.
     #[cold]
     fn look_after_flows(&mut self) {
         if let Some(slot) = self.hosts.take_over() {
@@ -170,8 +170,8 @@ mod tests {
         assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
     }
 
-    /// A packet is there after 2 * (1 + 10) us, and its ack after another 2 * (0.05 + 10) us. Without
-    /// the key the run ends with the last byte.
+    /// A packet is there after 2 * (1 + 10) us, and its ack after another 2 * (0.05 + 10) us.
+    /// Without the key the run ends with the last byte.
     #[test]
     fn a_flow_may_be_complete_with_its_last_ack() {
         let head = |more: &str| format!("duration = \"10us\"\nstop = \"1ms\"\n{more}");
@@ -196,7 +196,8 @@ mod tests {
         assert_eq!(told(by_byte, "newreno", &one), (vec![(byte, byte)], 27 * US));
         let by_ack = "completion = \"last-ack\"";
         assert_eq!(told(by_ack, "newreno", &one), (vec![(ack, ack)], 47_100 * NS));
-        // The second of two packets at one port, and its ack, come 1 us later than if it were alone.
+        // The second of two packets at one port, and its ack, come 1 us later than if it were
+        // alone.
         let two = [(0, 2, 960, 5_000), (1, 2, 960, 5_000)];
         let rows = vec![(ack, ack), (ack + US, ack)];
         assert_eq!(told(by_ack, "newreno", &two), (rows, 48_100 * NS));
@@ -207,7 +208,8 @@ mod tests {
         assert_eq!(told(published, "newreno", &one).0, [(ack, 40_960 * NS)]);
     }
 
-    /// The last byte arrives at 27 us, and the run stops at 40 us, before the ack is there at 47.1 us.
+    /// The last byte arrives at 27 us, and the run stops at 40 us, before the ack is there at 47.1
+    /// us.
     #[test]
     fn a_flow_without_its_last_ack_may_be_incomplete() {
         let head = "duration = \"10us\"\nstop = \"40us\"\ncompletion = \"last-ack\"";
@@ -248,8 +250,8 @@ mod tests {
         assert_eq!(told("record.climbing = false", qclimb, 1_920), None);
     }
 
-    /// Packets arrive at 27 and 28 us; the run stops at 27.5 us. The summary takes what is not over to
-    /// last until the stop.
+    /// Packets arrive at 27 and 28 us; the run stops at 27.5 us. The summary takes what is not over
+    /// to last until the stop.
     #[test]
     fn a_flow_that_is_cut_off_may_have_climbed_or_not() {
         let told = |bound| {
@@ -265,8 +267,8 @@ mod tests {
         assert_eq!(told(961), (None, 22_500 * NS));
     }
 
-    /// Of a flow the summary keeps 48 bytes. The ten counts of its repairs, where there are any, lie in
-    /// a box of 56 bytes, which has a time besides.
+    /// Of a flow the summary keeps 48 bytes. The ten counts of its repairs, where there are any,
+    /// lie in a box of 56 bytes, which has a time besides.
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {

@@ -1,7 +1,8 @@
 //! A run in steps: it halts at a time, and goes on from there or from a copy of it.
 //!
-//! However a run is cut, its results are the same to the bit. Where it halts, everything before that
-//! moment has happened, and nothing of that moment has: what is changed then holds for all of it.
+//! However a run is cut, its results are the same to the bit. Where it halts, everything before
+//! that moment has happened, and nothing of that moment has: what is changed then holds for all of
+//! it.
 
 use super::{Progress, Simulation};
 use crate::scenario::Scenario;

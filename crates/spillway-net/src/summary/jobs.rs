@@ -15,9 +15,10 @@ struct Span {
     is_over: bool,
 }
 
-/// By class, and for all, how long iterations took from the start of the first flow to the end of the
-/// last one, and jobs from their first iteration's start to the end of the last one. Those that have not
-/// ended count with the time so far. Those that began before the warm-up ended do not count.
+/// By class, and for all, how long iterations took from the start of the first flow to the end of
+/// the last one, and jobs from their first iteration's start to the end of the last one. Those that
+/// have not ended count with the time so far. Those that began before the warm-up ended do not
+/// count.
 pub(super) struct Jobs {
     classes: Vec<String>,
     iterations: Vec<(u16, Span)>,

@@ -4,8 +4,8 @@
 //! None: priorities of traffic classes, as with DSCP code points that an operator assigns.
 //!
 //! # Rule
-//! A packet has the priority of its flow: that of its traffic section (`priority`), or of its row in
-//! a list of flows. Without one it waits in the queue for data without a priority.
+//! A packet has the priority of its flow: that of its traffic section (`priority`), or of its row
+//! in a list of flows. Without one it waits in the queue for data without a priority.
 //!
 //! # Scope and limitations
 //! Nothing is counted: what a flow has sent plays no part.

@@ -1,17 +1,18 @@
 //! LAS in K levels: the less a flow has been served, the better its priority.
 //!
 //! # Reference
-//! I. Rai, G. Urvoy-Keller, E. Biersack, "Analysis of LAS Scheduling for Job Size Distributions with
-//! High Variance", ACM SIGMETRICS 2003. Levels that widen by a factor: M. Chowdhury, I. Stoica,
-//! "Efficient Coflow Scheduling Without Prior Knowledge" (Aalo), ACM SIGCOMM 2015, section 4.2.
+//! I. Rai, G. Urvoy-Keller, E. Biersack, "Analysis of LAS Scheduling for Job Size Distributions
+//! with High Variance", ACM SIGMETRICS 2003. Levels that widen by a factor: M. Chowdhury, I.
+//! Stoica, "Efficient Coflow Scheduling Without Prior Knowledge" (Aalo), ACM SIGCOMM 2015, section
+//! 4.2.
 //!
 //! # Rule
-//! A packet has the first level i with sent <= `first` * `factor`^(i - 1), where sent counts the payload
-//! of its flow before it; the last of `levels` if there is none.
+//! A packet has the first level i with sent <= `first` * `factor`^(i - 1), where sent counts the
+//! payload of its flow before it; the last of `levels` if there is none.
 //!
 //! # Departures from the paper
-//! LAS shares the line equally among the flows that have been served least; levels only come close to
-//! it. It needs no distribution of sizes, unlike PIAS, whose levels are otherwise alike.
+//! LAS shares the line equally among the flows that have been served least; levels only come close
+//! to it. It needs no distribution of sizes, unlike PIAS, whose levels are otherwise alike.
 //!
 //! # Scope and limitations
 //! Within a level packets are served in the order in which they come.

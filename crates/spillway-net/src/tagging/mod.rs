@@ -58,8 +58,8 @@ pub trait Tagger: Debug + Send + Sync {
         false
     }
 
-    /// How many bytes of a flow with this bound and size it sends on the way up, from worse levels to
-    /// better ones; 0 for a flow that does not climb.
+    /// How many bytes of a flow with this bound and size it sends on the way up, from worse levels
+    /// to better ones; 0 for a flow that does not climb.
     fn climbs_to(&self, _bound: u64, _size: u64) -> u64 {
         0
     }
@@ -138,8 +138,8 @@ pub struct Outgoing {
     pub again: bool,
     /// The first byte that was never sent, not counting this packet.
     pub next: u64,
-    /// The first byte that it had to send when its flow was last taken back to the best level, if it
-    /// ever was.
+    /// The first byte that it had to send when its flow was last taken back to the best level, if
+    /// it ever was.
     pub restart: Option<u64>,
     /// Retransmission timeouts that the flow has had.
     pub timeouts: u32,
@@ -209,8 +209,8 @@ impl Tagging {
         Some(self.first..self.first + levels)
     }
 
-    /// Whether a flow counts as one that has sent nothing from its latest timeout on, which is one of
-    /// so many in a row.
+    /// Whether a flow counts as one that has sent nothing from its latest timeout on, which is one
+    /// of so many in a row.
     pub fn takes_back(&self, timeouts_in_a_row: u32) -> bool {
         let after = self.tagger.as_ref().and_then(|tagger| tagger.resets_after());
         timeouts_in_a_row > 0 && after.is_some_and(|after| timeouts_in_a_row.is_multiple_of(after))

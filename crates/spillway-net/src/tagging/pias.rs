@@ -5,15 +5,16 @@
 //! Commodity Data Centers", USENIX NSDI 2015; its program for ns-2 and its kernel module.
 //!
 //! # Rule
-//! A packet has the first level i with sent <= thr_i, where sent counts the payload of its flow before
-//! it; the last level if there is none. After three timeouts in a row (`reset_after`) the flow counts
-//! anew from the first byte that is not acknowledged, which takes it back to the best level.
+//! A packet has the first level i with sent <= thr_i, where sent counts the payload of its flow
+//! before it; the last level if there is none. After three timeouts in a row (`reset_after`) the
+//! flow counts anew from the first byte that is not acknowledged, which takes it back to the best
+//! level.
 //!
 //! # Departures from the paper
-//! Thresholds by name are those of the authors' programs for two distributions of sizes; the paper's
-//! objective is not public in a form that gives them again. For other sizes docs/thresholds.md has
-//! formulas, and a search. `counts_packet = true` counts the packet itself too. The reset is the
-//! kernel module's; the program for ns-2 has none.
+//! Thresholds by name are those of the authors' programs for two distributions of sizes; the
+//! paper's objective is not public in a form that gives them again. For other sizes
+//! docs/thresholds.md has formulas, and a search. `counts_packet = true` counts the packet itself
+//! too. The reset is the kernel module's; the program for ns-2 has none.
 //!
 //! # Scope and limitations
 //! The paper's queues are strict priorities and its transport is DCTCP; neither is required here. A

@@ -9,16 +9,17 @@
 //! - Up, while sent < L: the first level i with L - sent <= up_i; the last level if there is none.
 //! - Down, once the bound is used up: the first level i with sent <= down_i, as in PIAS.
 //!
-//! sent: the flow's payload before the packet. With equal thresholds the way down begins at about the
-//! level at which the flow entered. L = 0 is PIAS; L = size is SRPT in K levels, until timeouts take a
-//! flow back (`reset_after`).
+//! sent: the flow's payload before the packet. With equal thresholds the way down begins at about
+//! the level at which the flow entered. L = 0 is PIAS; L = size is SRPT in K levels, until timeouts
+//! take a flow back (`reset_after`).
 //!
 //! # Departures from the paper
-//! The slides show no thresholds and no formula; the rule is read from their example, which it gives
-//! with thresholds of 1, 3 and 5 packets, and with 1, 3 and 6 if the way down counts the packet itself
-//! (`counts_packet`). Up and down may have thresholds of their own (`up`). The abstract also names an
-//! upper bound; no public text says where it enters, so it is not used. PIAS's reset after timeouts
-//! (`reset_after`) is kept; a flow that was taken back is treated as one of which nothing is known.
+//! The slides show no thresholds and no formula; the rule is read from their example, which it
+//! gives with thresholds of 1, 3 and 5 packets, and with 1, 3 and 6 if the way down counts the
+//! packet itself (`counts_packet`). Up and down may have thresholds of their own (`up`). The
+//! abstract also names an upper bound; no public text says where it enters, so it is not used.
+//! PIAS's reset after timeouts (`reset_after`) is kept; a flow that was taken back is treated as
+//! one of which nothing is known.
 //!
 //! # Scope and limitations
 //! Packets of a flow overtake each other where it climbs. A bound that is too high makes a flow end

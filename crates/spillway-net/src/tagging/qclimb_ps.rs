@@ -8,8 +8,8 @@
 //! QCLIMB's, with L = size.
 //!
 //! # Departures from the paper
-//! The slides compare QCLIMB with it and do not say what it is. That PS stands for perfect sizes is our
-//! reading.
+//! The slides compare QCLIMB with it and do not say what it is. That PS stands for perfect sizes is
+//! our reading.
 //!
 //! # Scope and limitations
 //! No program knows all sizes beforehand: it shows what better bounds could still give.

@@ -7,18 +7,18 @@
 //! ACM SIGCOMM 2013, section 6 (a switch with few priority queues).
 //!
 //! # Rule
-//! A packet has the first level i with size - sent <= thr_i, where sent counts the payload of its flow
-//! before it; the last level if there is none.
+//! A packet has the first level i with size - sent <= thr_i, where sent counts the payload of its
+//! flow before it; the last level if there is none.
 //!
-//! With `size = "predicted"` a flow's bound is taken for its size, a prediction at face value: so does
-//! the simulator of V. Dukic, S. A. Jyothi, B. Karlas, M. Owaida, C. Zhang, A. Singla, "Is advance
-//! knowledge of flow sizes a plausible assumption?", USENIX NSDI 2019 (Flux), for pFabric. Whenever a
-//! flow has sent more than its prediction p, p becomes 2 (p + 1), as there.
+//! With `size = "predicted"` a flow's bound is taken for its size, a prediction at face value: so
+//! does the simulator of V. Dukic, S. A. Jyothi, B. Karlas, M. Owaida, C. Zhang, A. Singla, "Is
+//! advance knowledge of flow sizes a plausible assumption?", USENIX NSDI 2019 (Flux), for pFabric.
+//! Whenever a flow has sent more than its prediction p, p becomes 2 (p + 1), as there.
 //!
 //! # Scope and limitations
-//! Within a level packets are served in the order in which they come. A flow that never ends stays in
-//! the last level if its size is known. One without a prediction has 0 at first, then 2, 6, 14 ...
-//! bytes.
+//! Within a level packets are served in the order in which they come. A flow that never ends stays
+//! in the last level if its size is known. One without a prediction has 0 at first, then 2, 6, 14
+//! ... bytes.
 //!
 //! # Validation
 //! Levels by hand below.
@@ -105,7 +105,8 @@ mod tests {
     }
 
     /// Predicted: 2,000 bytes. Left of it before each packet of 1,000: 2, 1, 0 KB; then it is 4,002
-    /// bytes, of which 1,002 and 2 are left; then 8,006, of which 3,006, 2,006, 1,006 and 6 are left.
+    /// bytes, of which 1,002 and 2 are left; then 8,006, of which 3,006, 2,006, 1,006 and 6 are
+    /// left.
     #[test]
     fn a_prediction_is_doubled_whenever_more_was_sent() {
         let text = "thresholds = [\"1KB\", \"3KB\", \"5KB\"]\nsize = \"predicted\"";

@@ -61,9 +61,9 @@ impl LineSpec {
     }
 }
 
-/// The greatest whole number of nanoseconds below a time of transmission: what ns-3 makes of it. ns-3
-/// computes the time in seconds, as a binary fraction, and cuts that too, so a time that is a whole
-/// number of nanoseconds also loses one.
+/// The greatest whole number of nanoseconds below a time of transmission: what ns-3 makes of it.
+/// ns-3 computes the time in seconds, as a binary fraction, and cuts that too, so a time that is a
+/// whole number of nanoseconds also loses one.
 pub(crate) fn in_whole_ns(exact: Time) -> Time {
     Time::from_ns(exact.ps().saturating_sub(1) / 1_000)
 }

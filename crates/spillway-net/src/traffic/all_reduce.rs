@@ -1,20 +1,20 @@
 //! All-reduce: the hosts of a job add up what each of them has, and all have the sum.
 //!
 //! # What it does
-//! The collective of training in parallel: every host has a gradient of `size` bytes, and needs the sum
-//! of all. Each host then computes for a while, and does it again.
+//! The collective of training in parallel: every host has a gradient of `size` bytes, and needs the
+//! sum of all. Each host then computes for a while, and does it again.
 //!
 //! # Rule
-//! The n hosts of a job cut the gradient into n blocks, as equal as whole bytes allow. With `ring` each
-//! host sends one block to the next host in each of 2 (n - 1) steps (P. Patarasuk, X. Yuan, JPDC 69(2),
-//! 2009). With `halving-doubling` hosts exchange half of all blocks with the nearest other host, a
-//! quarter with the one after next, and so on; then the same backwards: 2 log2 n steps (Rabenseifner's
-//! algorithm; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005). Each block that a host sends in
-//! a step is part of one flow.
+//! The n hosts of a job cut the gradient into n blocks, as equal as whole bytes allow. With `ring`
+//! each host sends one block to the next host in each of 2 (n - 1) steps (P. Patarasuk, X. Yuan,
+//! JPDC 69(2), 2009). With `halving-doubling` hosts exchange half of all blocks with the nearest
+//! other host, a quarter with the one after next, and so on; then the same backwards: 2 log2 n
+//! steps (Rabenseifner's algorithm; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005). Each
+//! block that a host sends in a step is part of one flow.
 //!
-//! A host begins a step when the flows that it sends and receives in the step before are complete; it
-//! waits for nothing else. Between its last step and the first one of the next iteration it computes for
-//! `compute`, and a jitter. Adding up takes no time.
+//! A host begins a step when the flows that it sends and receives in the step before are complete;
+//! it waits for nothing else. Between its last step and the first one of the next iteration it
+//! computes for `compute`, and a jitter. Adding up takes no time.
 //!
 //! # Cost
 //! Memory per host, not per flow.

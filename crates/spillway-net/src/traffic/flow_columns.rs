@@ -59,8 +59,9 @@ pub const FIRST_LINE: usize = 2;
 impl FlowColumns {
     /// Reads plain comma-separated values. The first line names the columns, in any order: `src`,
     /// `dst`, `size_bytes` and `start_ns` (or `start_ps`, in picoseconds), and optionally `class`,
-    /// `priority`, `path`, `ack_path`, `query_id`, `bound_bytes`, `after` (numbers with spaces between
-    /// them), `delay_ns` and `job`. Other columns are ignored. Values may not contain commas.
+    /// `priority`, `path`, `ack_path`, `query_id`, `bound_bytes`, `after` (numbers with spaces
+    /// between them), `delay_ns` and `job`. Other columns are ignored. Values may not contain
+    /// commas.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let table = Csv::of(text)?;
         let picoseconds = "a whole number of picoseconds";

@@ -6,16 +6,17 @@
 //!
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
-//! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not be
-//! sorted. A flow may wait for others of the list (`after`: their numbers, the first row's being 0), and
-//! start some time (`delay_ns`) after the last of them is complete; `start_ns` is then the earliest
-//! start. Flows with the same number in the column `job` are a job.
+//! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not
+//! be sorted. A flow may wait for others of the list (`after`: their numbers, the first row's being
+//! 0), and start some time (`delay_ns`) after the last of them is complete; `start_ns` is then the
+//! earliest start. Flows with the same number in the column `job` are a job.
 //!
-//! With a `class` column the list defines the classes that it names. With `only_class` only the flows of
-//! one class are taken, and they belong to the section's own class. Flows that start after the
-//! scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest in
-//! that file bounds each flow by further columns: those that it looks at, and `job`, the number of
-//! the job whose earlier flows it may look at too: flows of a job in the order of starts, then rows.
+//! With a `class` column the list defines the classes that it names. With `only_class` only the
+//! flows of one class are taken, and they belong to the section's own class. Flows that start after
+//! the scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest
+//! in that file bounds each flow by further columns: those that it looks at, and `job`, the number
+//! of the job whose earlier flows it may look at too: flows of a job in the order of starts, then
+//! rows.
 //!
 //! # Cost
 //! Memory per flow.

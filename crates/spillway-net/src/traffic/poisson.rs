@@ -15,8 +15,8 @@
 //!   hosts that may receive, and m the number of senders. The load is then that of a receiver's
 //!   link, on average over the receivers.
 //!
-//! With `sources = n` there are n independent Poisson sources, each placed on a sending host that is
-//! drawn at random, and m is n: a host with k of them starts k times as many flows, and one with
+//! With `sources = n` there are n independent Poisson sources, each placed on a sending host that
+//! is drawn at random, and m is n: a host with k of them starts k times as many flows, and one with
 //! none sends nothing. Without it every sending host is one.
 //!
 //! For each flow a host draws the gap since the one before it, the destination, and the size.

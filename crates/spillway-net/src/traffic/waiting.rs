@@ -10,9 +10,9 @@ use std::fmt;
 ///
 /// It knows flows by their [tags](FlowSpec::tag).
 pub trait Waiting: fmt::Debug + DynClone + Send {
-    /// A flow of the section is complete now. Tells what starts now or later, in any order, and what
-    /// has ended. A flow that would start when flows start no more is left out, and those that wait for
-    /// it are, too.
+    /// A flow of the section is complete now. Tells what starts now or later, in any order, and
+    /// what has ended. A flow that would start when flows start no more is left out, and those that
+    /// wait for it are, too.
     fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released);
 
     /// How many flows wait, and are not left out.

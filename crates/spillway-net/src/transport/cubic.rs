@@ -30,7 +30,8 @@
 //! Hand arithmetic below.
 //!
 //! # Cost
-//! Some multiplications for every ack; 72 bytes for every flow, apart from those that all flows have.
+//! Some multiplications for every ack; 72 bytes for every flow, apart from those that all flows
+//! have.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, DriverParams};

@@ -4,22 +4,22 @@
 //! enough for the rate to be cut once in a while, by more where they come often.
 //!
 //! # Reference
-//! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", ACM SIGCOMM 2015, section 3.1.
-//! <https://doi.org/10.1145/2785956.2787484>
+//! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", ACM SIGCOMM 2015, section
+//! 3.1. <https://doi.org/10.1145/2785956.2787484>
 //!
 //! # Rule
 //! **Congestion point.** Switches mark as RED does on the queue's length (`aqm = "red"`).
 //!
-//! **Notification point.** A receiver that gets a marked packet sends a notification (CNP), unless it
-//! sent one for that flow less than `cnp_interval` ago.
+//! **Notification point.** A receiver that gets a marked packet sends a notification (CNP), unless
+//! it sent one for that flow less than `cnp_interval` ago.
 //!
-//! **Reaction point.** The sender has a rate R_C, a target R_T and an estimate alpha. A notification
-//! cuts:
+//! **Reaction point.** The sender has a rate R_C, a target R_T and an estimate alpha. A
+//! notification cuts:
 //!
 //! R_T = R_C, R_C = R_C (1 - alpha / 2), alpha = (1 - g) alpha + g.
 //!
-//! Whenever `alpha_interval` passes without one: alpha = (1 - g) alpha. From the cut on, the rate is
-//! increased every `increase_timer`, and every `byte_counter` bytes. T and B are the numbers of
+//! Whenever `alpha_interval` passes without one: alpha = (1 - g) alpha. From the cut on, the rate
+//! is increased every `increase_timer`, and every `byte_counter` bytes. T and B are the numbers of
 //! these increases since the cut, the present one included, and F is `fast_recovery`:
 //!
 //! - both at most F: fast recovery, R_T stays;
@@ -29,24 +29,25 @@
 //! Then R_C = (R_C + R_T) / 2. R_T is at most the line's rate, R_C at least `min_rate`.
 //!
 //! # Presets
-//! - `paper`: g = 1/256, 50 us between notifications, 55 us for alpha and the timer, 10 MB, F = H = 5,
-//!   R_AI = 40 Mbps.
-//! - `simulator`: the values with which the public simulator of HPCC's authors is run. Each ack of a
-//!   marked packet is a notification (`cnp = "ack-flag"`). From the first one on, alpha is updated every
-//!   microsecond, by whether there was one since; and every 4 us the rate is cut, if there was one
-//!   since. So the first cut comes 4 us late, with an alpha of less than 1. There is no byte counter:
-//!   300 us after a cut the rate returns half of the way, 300 us later the target rises by 0.02% of
-//!   the line's rate, and then by 0.2% every 300 us. A cut leaves the target where it is, if nothing has
-//!   increased the rate since the cut before. Packets have 1000 bytes of payload and 48 of headers,
-//!   acks 60. The pace counts from when the NIC sends a packet (`pace_from`).
+//! - `paper`: g = 1/256, 50 us between notifications, 55 us for alpha and the timer, 10 MB, F = H =
+//!   5, R_AI = 40 Mbps.
+//! - `simulator`: the values with which the public simulator of HPCC's authors is run. Each ack of
+//!   a marked packet is a notification (`cnp = "ack-flag"`). From the first one on, alpha is
+//!   updated every microsecond, by whether there was one since; and every 4 us the rate is cut, if
+//!   there was one since. So the first cut comes 4 us late, with an alpha of less than 1. There is
+//!   no byte counter: 300 us after a cut the rate returns half of the way, 300 us later the target
+//!   rises by 0.02% of the line's rate, and then by 0.2% every 300 us. A cut leaves the target
+//!   where it is, if nothing has increased the rate since the cut before. Packets have 1000 bytes
+//!   of payload and 48 of headers, acks 60. The pace counts from when the NIC sends a packet
+//!   (`pace_from`).
 //! - `simulator-paper`: the same, with 50 us for alpha and cuts, and 55 us for the timer.
 //!
 //! # What the paper leaves open
 //! - R_HAI: 200 Mbps, as in the settings that its authors' program (bobzhuyb/ns3-rdma) came with.
 //! - The least rate: 100 Mbps.
 //! - Whether a step counts itself among the F steps of fast recovery. Here F steps leave the target
-//!   where it is. The authors' program has F - 1 of them, and hyper increases from the F-th step of both
-//!   counters on: `fast_recovery = 4`, `hyper_after = 4`. It also raises alpha before it cuts
+//!   where it is. The authors' program has F - 1 of them, and hyper increases from the F-th step of
+//!   both counters on: `fast_recovery = 4`, `hyper_after = 4`. It also raises alpha before it cuts
 //!   (`alpha_first`), keeps the target unless its byte counter has increased the rate
 //!   (`clamp_target`), divides a target of more than ten times the rate by 8 at first
 //!   (`shrink_target`), and halves timer and counter in hyper increase (`hyper_halves`).
@@ -56,31 +57,31 @@
 //! # Departures from the paper
 //! None known by default.
 //! In the simulator the first cut is considered a nanosecond later than here, to come after alpha's
-//! update of that time; here that one comes first in any case. The simulator rounds rates to whole bits
-//! per second and times to nanoseconds.
+//! update of that time; here that one comes first in any case. The simulator rounds rates to whole
+//! bits per second and times to nanoseconds.
 //!
 //! # Scope and limitations
 //! A flow has a rate of its own; the NIC serves the packets that its flows have sent as it serves
 //! others'. A new rate applies from the next packet on: one that waits for its pace keeps its time.
 //! Timers are no events: what they do is done when a packet is sent, or an ack or a notification
-//! comes, with the time at which it was due. So a window that grows with the rate (`vary_window`) is
-//! noticed then. Losses are found and repaired as `loss_detection` says, and do not change the rate;
-//! after a timeout one segment is in flight until the next ack. Pacing counts bytes on the wire, to a
-//! picosecond for each packet.
+//! comes, with the time at which it was due. So a window that grows with the rate (`vary_window`)
+//! is noticed then. Losses are found and repaired as `loss_detection` says, and do not change the
+//! rate; after a timeout one segment is in flight until the next ack. Pacing counts bytes on the
+//! wire, to a picosecond for each packet.
 //!
 //! # Validation
-//! Hand arithmetic in `dcqcn/reaction.rs`, and a second implementation with an event for everything,
-//! over random sequences (`dcqcn/naive.rs`). Notifications and paces end to end, to the picosecond
-//! (`tests/dcqcn.rs`). 20 endless flows over a line of 40 Gbps and 2 us (PRED, appendix D.1), marked
-//! with a slope of 2 per MB from 5 KB on: with `simulator` a queue of 18.5 KB on average between 50
-//! and 100 ms, and 18.5 KB in the public simulator; with `simulator-paper` and 1% at 200 KB 146.0 KB,
-//! and 145.4 KB there (means over six seeds, and one run of the simulator).
-//! 2,000 flows of websearch at 50% on a leaf-spine network, each on its path: the mean slowdowns of five
-//! classes of sizes, from 2.5 to 3.5, are 0% to 7% above that simulator's.
+//! Hand arithmetic in `dcqcn/reaction.rs`, and a second implementation with an event for
+//! everything, over random sequences (`dcqcn/naive.rs`). Notifications and paces end to end, to the
+//! picosecond (`tests/dcqcn.rs`). 20 endless flows over a line of 40 Gbps and 2 us (PRED, appendix
+//! D.1), marked with a slope of 2 per MB from 5 KB on: with `simulator` a queue of 18.5 KB on
+//! average between 50 and 100 ms, and 18.5 KB in the public simulator; with `simulator-paper` and
+//! 1% at 200 KB 146.0 KB, and 145.4 KB there (means over six seeds, and one run of the simulator).
+//! 2,000 flows of websearch at 50% on a leaf-spine network, each on its path: the mean slowdowns of
+//! five classes of sizes, from 2.5 to 3.5, are 0% to 7% above that simulator's.
 //!
 //! # Cost
-//! A comparison for every packet, and a few operations for every time that a timer expires; 300 bytes
-//! for every flow, 8 of them at the receiver.
+//! A comparison for every packet, and a few operations for every time that a timer expires; 300
+//! bytes for every flow, 8 of them at the receiver.
 
 #[cfg(test)]
 mod naive;
@@ -488,8 +489,8 @@ mod tests {
         );
     }
 
-    /// A flow begins with its line's rate and no window. Notifications are packets, so acks of marked
-    /// packets do nothing; where they are the notifications, they cut.
+    /// A flow begins with its line's rate and no window. Notifications are packets, so acks of
+    /// marked packets do nothing; where they are the notifications, they cut.
     #[test]
     fn notifications_come_by_one_way_only() {
         let (mut control, mut window) = start("");

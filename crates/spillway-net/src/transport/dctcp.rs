@@ -18,10 +18,11 @@
 //! `loss_detection = "ns3"` the window also grows as there: by a whole segment once as many are
 //! acknowledged as fit the window, a count that goes on after a cut.
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). If an ack both ends a window and triggers a
-//! cut, alpha is updated first, as in Linux; as in ns-3, after the cut. The window of data over which F is measured continues through a
-//! timeout, as in Linux: alpha does not change until what was sent before the timeout is
-//! acknowledged. While more than `host_backlog` waits at the sender's own line, the window does not
-//! grow, as with Linux's small queues (with `"unlimited"` it does).
+//! cut, alpha is updated first, as in Linux; as in ns-3, after the cut. The window of data over
+//! which F is measured continues through a timeout, as in Linux: alpha does not change until what
+//! was sent before the timeout is acknowledged. While more than `host_backlog` waits at the
+//! sender's own line, the window does not grow, as with Linux's small queues (with `"unlimited"` it
+//! does).
 //!
 //! # Scope and limitations
 //! Flows that are identical in everything fall into step and may keep unequal shares

@@ -4,35 +4,36 @@
 //! is reduced with it.
 //!
 //! # Reference
-//! The public simulator of HPCC's authors (alibaba-edu/High-Precision-Congestion-Control), mode 8, with
-//! which they compare HPCC (Y. Li et al., ACM SIGCOMM 2019, <https://doi.org/10.1145/3341302.3342085>).
-//! Its rule is DCTCP's (M. Alizadeh et al., ACM SIGCOMM 2010, section 3.1).
+//! The public simulator of HPCC's authors (alibaba-edu/High-Precision-Congestion-Control), mode 8,
+//! with which they compare HPCC (Y. Li et al., ACM SIGCOMM 2019,
+//! <https://doi.org/10.1145/3341302.3342085>). Its rule is DCTCP's (M. Alizadeh et al., ACM SIGCOMM
+//! 2010, section 3.1).
 //!
 //! # Rule
-//! Once a round trip, with the first ack of data sent since the last time: alpha = (1 - g) alpha + g F,
-//! where F = min(1, acks that echoed a mark / packets in flight the last time). The first time only
-//! begins a round trip. Then
+//! Once a round trip, with the first ack of data sent since the last time: alpha = (1 - g) alpha +
+//! g F, where F = min(1, acks that echoed a mark / packets in flight the last time). The first time
+//! only begins a round trip. Then
 //!
-//! - an ack with a mark cuts: R = R (1 - alpha / 2); until data sent after the cut is acknowledged there
-//!   is no other cut, and no increase;
+//! - an ack with a mark cuts: R = R (1 - alpha / 2); until data sent after the cut is acknowledged
+//!   there is no other cut, and no increase;
 //! - else, once a round trip: R = R + R_AI.
 //!
 //! The window is W R / C, where C is the line's rate and W its bandwidth-delay product (`window`,
 //! `vary_window`). A flow begins at its line's rate with alpha = 1.
 //!
 //! # What the source leaves open
-//! Nothing: the program is the definition. R_AI is 615 Mbps, which its authors give as a packet of 1 KB
-//! in 13 us; other networks need other values.
+//! Nothing: the program is the definition. R_AI is 615 Mbps, which its authors give as a packet of
+//! 1 KB in 13 us; other networks need other values.
 //!
 //! # Departures from the source
 //! The rate is not rounded to whole bits per second. Packets in flight are what lies between the
 //! acknowledged and the next byte, in whole segments, and one more, as there.
 //!
 //! # Scope and limitations
-//! Losses are found and repaired as `loss_detection` says, and do not change the rate; after a timeout
-//! one segment is in flight until the next ack. Every ack tells whether its packet was marked. A new
-//! rate applies from the next packet on. Pacing counts bytes on the wire, to a picosecond for each
-//! packet.
+//! Losses are found and repaired as `loss_detection` says, and do not change the rate; after a
+//! timeout one segment is in flight until the next ack. Every ack tells whether its packet was
+//! marked. A new rate applies from the next packet on. Pacing counts bytes on the wire, to a
+//! picosecond for each packet.
 //!
 //! # Validation
 //! Hand arithmetic below; two to sixteen flows hold the queue near the threshold and share the line
@@ -126,7 +127,8 @@ impl DctcpRdma {
         }
     }
 
-    /// Counts a mark and updates alpha, if the ack is the first of a round trip. Returns whether it is.
+    /// Counts a mark and updates alpha, if the ack is the first of a round trip. Returns whether it
+    /// is.
     fn update_alpha(&mut self, ack: &Ack, mss: u64) -> bool {
         self.marked += u64::from(ack.ece);
         if ack.una <= self.updated_at {
@@ -213,8 +215,8 @@ mod tests {
     }
 
     /// The first ack begins a round trip, which ends when segment 10, the next to be sent, is
-    /// acknowledged. It counted 10 packets, and one more; of these, acks 2, 4 and 5 were marked, and the
-    /// first of the next round trip: 4 / 11.
+    /// acknowledged. It counted 10 packets, and one more; of these, acks 2, 4 and 5 were marked,
+    /// and the first of the next round trip: 4 / 11.
     #[test]
     fn alpha_follows_the_share_of_marked_acks() {
         let mut control = control("");
@@ -251,8 +253,8 @@ mod tests {
         assert_eq!(after(&mut control, 21, 30, false), (10.0, 0.625));
     }
 
-    /// Half of the rate and of the window of 100,000 bytes, and a segment less a byte. 1,000 bytes take
-    /// 1.6 us.
+    /// Half of the rate and of the window of 100,000 bytes, and a segment less a byte. 1,000 bytes
+    /// take 1.6 us.
     #[test]
     fn the_window_is_reduced_with_the_rate() {
         let mut control = control("");

@@ -1,8 +1,8 @@
 //! HPCC: the window follows what is in flight on the path's busiest link, from in-band telemetry.
 //!
 //! # Reference
-//! Y. Li et al., "HPCC: High Precision Congestion Control", ACM SIGCOMM 2019, section 3 (Algorithm 1).
-//! <https://doi.org/10.1145/3341302.3342085>
+//! Y. Li et al., "HPCC: High Precision Congestion Control", ACM SIGCOMM 2019, section 3 (Algorithm
+//! 1). <https://doi.org/10.1145/3341302.3342085>
 //!
 //! # Rule
 //! With every ack, for every port on the path, compared with the telemetry of the previous ack: u =
@@ -24,37 +24,37 @@
 //! - Bounds of the window: `min_rate` and the line's rate, each times T.
 //!
 //! # Departures from the paper
-//! None by default. With `preset = "simulator"` as in the public simulator of HPCC's authors, which they
-//! run with other rules:
+//! None by default. With `preset = "simulator"` as in the public simulator of HPCC's authors, which
+//! they run with other rules:
 //!
 //! - `max_stage = 0`, so that the first case always applies;
 //! - W_AI / T is 0.04% of the line's rate, 10 Mbps for every 25 Gbps (`rate_step`);
-//! - the first ack begins a round trip in which Wc stays (`first_reference`), where otherwise the second
-//!   ack, the first that has something to be compared with, sets it;
-//! - T is the network's base RTT (its rule for that, with propagation both ways and the data packet's
-//!   transmission on every link, is a bit different: `topology.base_rtt`);
+//! - the first ack begins a round trip in which Wc stays (`first_reference`), where otherwise the
+//!   second ack, the first that has something to be compared with, sets it;
+//! - T is the network's base RTT (its rule for that, with propagation both ways and the data
+//!   packet's transmission on every link, is a bit different: `topology.base_rtt`);
 //! - telemetry is rounded (`telemetry_units`), with times in nanoseconds;
 //! - a packet leaves while less than the window is in flight (`window_overshoots`);
 //! - a packet that waits for its pace leaves earlier or later when the pace changes (`moves_next`);
 //! - the pace counts from when the NIC sends a packet (`pace_from`);
-//! - a rate of at least 1 Gbps; packets of 1000 bytes of payload, 48 of headers and 42 of telemetry,
-//!   acks of 88 bytes.
+//! - a rate of at least 1 Gbps; packets of 1000 bytes of payload, 48 of headers and 42 of
+//!   telemetry, acks of 88 bytes.
 //!
 //! # Scope and limitations
-//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike. By default its values
-//! are exact, while those of the paper are rounded to fit into 42 bytes. Up to five switches write. A
-//! flow begins at the line's rate, with a window of C T. Losses found without a timeout are
-//! retransmitted and do not change the window; after a timeout the window is one segment until the
-//! next ack. Marks are ignored. Pacing counts bytes on the wire.
+//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike. By default its
+//! values are exact, while those of the paper are rounded to fit into 42 bytes. Up to five switches
+//! write. A flow begins at the line's rate, with a window of C T. Losses found without a timeout
+//! are retransmitted and do not change the window; after a timeout the window is one segment until
+//! the next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows keep the queue nearly empty at eta of the
 //! line's rate. At 100 Gbps, in the network of PRED's section 6.3.5, they have 94% of the line's
-//! rate and a queue of 1.1 KB, where PRED reports 93% and almost no queue (`tests/paced.rs`).
-//! With `preset = "simulator"`, 2,000 flows of websearch at 50% between 32 hosts on a leaf-spine network
-//! of 100 and 200 Gbps, each on the path that it had in a run of the public simulator: the mean slowdowns
-//! of five classes of sizes, from 1.08 to 3.27, are within 0.5% of that run's, and the 99th percentiles
-//! within 2% (until the last ack, with acks before data at NICs).
+//! rate and a queue of 1.1 KB, where PRED reports 93% and almost no queue (`tests/paced.rs`). With
+//! `preset = "simulator"`, 2,000 flows of websearch at 50% between 32 hosts on a leaf-spine network
+//! of 100 and 200 Gbps, each on the path that it had in a run of the public simulator: the mean
+//! slowdowns of five classes of sizes, from 1.08 to 3.27, are within 0.5% of that run's, and the
+//! 99th percentiles within 2% (until the last ack, with acks before data at NICs).
 //!
 //! # Cost
 //! A few divisions for every ack and port on the path; 300 bytes for every flow, 168 for every
@@ -504,7 +504,8 @@ mod tests {
         assert!((control.in_use - 0.75).abs() < 1e-9, "{}", control.in_use);
     }
 
-    /// With units of 512 and 320 bytes: 9,728 of 10,000 bytes sent, 960 of 1,000 queued, in 8,000 ns.
+    /// With units of 512 and 320 bytes: 9,728 of 10,000 bytes sent, 960 of 1,000 queued, in 8,000
+    /// ns.
     #[test]
     fn telemetry_may_be_rounded() {
         let mut control = started("telemetry_units = 4");

@@ -26,7 +26,8 @@ pub struct Access {
     pub rate: Rate,
     /// The round trip of the empty network, or of the flow's own path in it.
     pub base_rtt: Time,
-    /// Whether times of transmission, and with them the gaps of a pace, are cut to whole nanoseconds.
+    /// Whether times of transmission, and with them the gaps of a pace, are cut to whole
+    /// nanoseconds.
     pub whole_ns: bool,
 }
 

@@ -175,9 +175,9 @@ impl Transport {
         keys
     }
 
-    /// Sections of a kind of transport that together have all its keys: one in which nothing is given
-    /// that would change any, one for the losses that are found by order, two for those that NACKs tell of,
-    /// and one with a window beside a rate.
+    /// Sections of a kind of transport that together have all its keys: one in which nothing is
+    /// given that would change any, one for the losses that are found by order, two for those that
+    /// NACKs tell of, and one with a window beside a rate.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
         let section = |more: Option<(&'static str, &'static str)>| {
             // Where connections stay open, all keys mean something.

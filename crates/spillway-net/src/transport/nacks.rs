@@ -1,12 +1,12 @@
-//! Retransmission as RDMA's NICs have it: a receiver tells of a gap in a NACK, and the sender goes back
-//! to it, or sends what is missing. Losses cut neither windows nor paces.
+//! Retransmission as RDMA's NICs have it: a receiver tells of a gap in a NACK, and the sender goes
+//! back to it, or sends what is missing. Losses cut neither windows nor paces.
 //!
 //! # Reference
-//! - Go-back-N: InfiniBand Trade Association, InfiniBand Architecture Specification, volume 1, chapter
-//!   9, as RoCE's NICs have it; in the details as the simulator of HPCC
+//! - Go-back-N: InfiniBand Trade Association, InfiniBand Architecture Specification, volume 1,
+//!   chapter 9, as RoCE's NICs have it; in the details as the simulator of HPCC
 //!   (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
-//! - Selective: R. Mittal, A. Shpiner, A. Panda, E. Zahavi, A. Krishnamurthy, S. Ratnasamy, S. Shenker,
-//!   "Revisiting Network Support for RDMA", SIGCOMM 2018 (IRN), sections 3.1, 3.2 and 4.1.
+//! - Selective: R. Mittal, A. Shpiner, A. Panda, E. Zahavi, A. Krishnamurthy, S. Ratnasamy, S.
+//!   Shenker, "Revisiting Network Support for RDMA", SIGCOMM 2018 (IRN), sections 3.1, 3.2 and 4.1.
 //!   doi:10.1145/3230543.3230557
 
 use super::Losses;
@@ -69,8 +69,8 @@ impl Nacks {
     const OF_SELECTIVE: [&'static str; 5] =
         ["max_in_flight", "rto_low", "rto_high", "rto_low_packets", "after_timeout"];
 
-    /// Reads the settings. `None` if losses are found and repaired as by TCP. Keys that mean nothing
-    /// with the chosen way are refused.
+    /// Reads the settings. `None` if losses are found and repaired as by TCP. Keys that mean
+    /// nothing with the chosen way are refused.
     pub(super) fn read(section: &mut Section) -> Result<Option<Nacks>, SettingsError> {
         let meaning = "how losses are told and repaired: as by TCP, as `loss_detection` says; or in \
                        NACKs, as by RDMA's NICs, which go back to the first gap or send only what is \

@@ -3,20 +3,21 @@
 //!
 //! # Reference
 //! W. Li, X. He, Y. Liu, K. Li, K. Chen, Z. Ge, Z. Guan, H. Qi, S. Zhang, G. Liu, "Flow Scheduling
-//! with Imprecise Knowledge", NSDI 2024. Its slides say that a flow's packets of one priority stay in
-//! order; the rest is our reading.
+//! with Imprecise Knowledge", NSDI 2024. Its slides say that a flow's packets of one priority stay
+//! in order; the rest is our reading.
 //!
 //! # Rule
-//! A sender numbers its packets as it sends them, repairs included, and keeps each one's priority. The
-//! receiver writes the number of each packet on its ack. A packet is lost when `dupthresh` packets
-//! that were sent later with its own priority have arrived, and neither its own ack nor another one
-//! has told that its payload is there. With `or_worse`, later packets of worse priorities count too.
+//! A sender numbers its packets as it sends them, repairs included, and keeps each one's priority.
+//! The receiver writes the number of each packet on its ack. A packet is lost when `dupthresh`
+//! packets that were sent later with its own priority have arrived, and neither its own ack nor
+//! another one has told that its payload is there. With `or_worse`, later packets of worse
+//! priorities count too.
 //!
 //! # Where it is right
 //! Packets of one priority stay in order where they take one path and every queue on it is served
-//! first come, first served. They also stay before later packets of worse priorities where queues are
-//! served by strict priority. Where packets are sprayed, or a failure moves a flow to another path, a
-//! packet may be taken to be lost that is only late.
+//! first come, first served. They also stay before later packets of worse priorities where queues
+//! are served by strict priority. Where packets are sprayed, or a failure moves a flow to another
+//! path, a packet may be taken to be lost that is only late.
 
 use super::ranges::Range;
 use super::segments::Segments;
@@ -135,7 +136,8 @@ impl Orders {
         }
     }
 
-    /// A packet was dropped, or (`is_answer`) its ack. Nobody tells the sender: only counts hang on it.
+    /// A packet was dropped, or (`is_answer`) its ack. Nobody tells the sender: only counts hang on
+    /// it.
     pub fn on_dropped(&mut self, number: u64, is_answer: bool) {
         if let Some(sent) = self.packet_mut(number) {
             sent.fate = if is_answer { Fate::AnswerDropped } else { Fate::Dropped };
@@ -298,8 +300,8 @@ mod tests {
         orders
     }
 
-    /// The acks of packets arrive, given by their numbers and segments. Returns the first lost segment
-    /// after each.
+    /// The acks of packets arrive, given by their numbers and segments. Returns the first lost
+    /// segment after each.
     fn answered(orders: &mut Orders, packets: &[(u64, u64)]) -> Vec<Option<u64>> {
         let each = packets.iter().map(|&(number, segment)| {
             let range = (segment * 100, segment * 100 + 100);
@@ -359,8 +361,8 @@ mod tests {
         assert_eq!(orders.lost_bytes(), 0);
         orders.on_dropped(5, false);
         orders.on_dropped(6, false);
-        // The repair of segment 1 is lost once 7, 8 and 9 have arrived; that of segment 0, of another
-        // priority, waits for a timeout.
+        // The repair of segment 1 is lost once 7, 8 and 9 have arrived; that of segment 0, of
+        // another priority, waits for a timeout.
         let acks = [(7, 5), (8, 6), (9, 7)];
         assert_eq!(answered(&mut orders, &acks), [None, None, Some(1)]);
         orders.on_timeout();

@@ -7,18 +7,19 @@
 //!
 //! # Rule
 //! - A flow begins with a window of `initial_window`.
-//! - An ack that acknowledges anything new cumulatively adds a segment to the window below ssthresh,
-//!   and from there on a segment for every cwnd such acks. The window is at most `max_window`. Only
-//!   such an ack lets segments go. Others report what has arrived behind a gap, which widens the
-//!   window by as much; however many come, they retransmit nothing.
-//! - A timeout (`rto`, always the same): ssthresh = max(cwnd / 2, 2), cwnd = 1, in segments, and what
-//!   is missing is sent again from the first unacknowledged byte on. An ack with something new
+//! - An ack that acknowledges anything new cumulatively adds a segment to the window below
+//!   ssthresh, and from there on a segment for every cwnd such acks. The window is at most
+//!   `max_window`. Only such an ack lets segments go. Others report what has arrived behind a gap,
+//!   which widens the window by as much; however many come, they retransmit nothing.
+//! - A timeout (`rto`, always the same): ssthresh = max(cwnd / 2, 2), cwnd = 1, in segments, and
+//!   what is missing is sent again from the first unacknowledged byte on. An ack with something new
 //!   restarts the timer, and so does a timeout.
 //! - After `probe_after` timeouts in a row: one packet without payload for every timeout, until an
 //!   ack comes. Then the flow goes on with a window of one segment.
-//! - Each packet carries what is left of its flow, for switches and NICs with `scheduling = "pfabric"`
-//!   and `sharing = "pfabric"`. With `remaining = "unacknowledged"` that is the flow's size without
-//!   what has been acknowledged when the packet is sent, cumulatively or selectively.
+//! - Each packet carries what is left of its flow, for switches and NICs with
+//!   `scheduling = "pfabric"` and `sharing = "pfabric"`. With `remaining = "unacknowledged"` that
+//!   is the flow's size without what has been acknowledged when the packet is sent, cumulatively or
+//!   selectively.
 //!
 //! # What the paper leaves open
 //! - When acks let segments go, and how far the window reaches with gaps: as in the simulator YAPS
@@ -28,19 +29,20 @@
 //!
 //! # Departures from the paper
 //! The paper sets 12 packets, 1 BDP of its network, and a timeout of 45 us, about 3 RTT; these are
-//! multiples of the base RTT here. The paper's probes carry a byte of payload; here they carry none.
+//! multiples of the base RTT here. The paper's probes carry a byte of payload; here they carry
+//! none.
 //!
 //! # Scope and limitations
-//! There is no handshake; every packet is acknowledged on its own. Marks are ignored. The
-//! base RTT counts one full packet, at the slowest link: on paths with several store-and-forward
-//! links a window of 1 BDP does not quite fill the line. With `knows_receiver` the sender reads from
-//! the receiver's state what has arrived, and does not send it, as YAPS's senders do. Where acks are
+//! There is no handshake; every packet is acknowledged on its own. Marks are ignored. The base RTT
+//! counts one full packet, at the slowest link: on paths with several store-and-forward links a
+//! window of 1 BDP does not quite fill the line. With `knows_receiver` the sender reads from the
+//! receiver's state what has arrived, and does not send it, as YAPS's senders do. Where acks are
 //! lost, YAPS's flows may never end; here the first segment is sent all the same from the second
 //! timeout in a row on.
 //!
 //! # Validation
-//! Hand arithmetic below and end to end, to the picosecond (`tests/pfabric.rs`). The flows of a run of
-//! YAPS complete as they do there (docs/validation.md).
+//! Hand arithmetic below and end to end, to the picosecond (`tests/pfabric.rs`). The flows of a run
+//! of YAPS complete as they do there (docs/validation.md).
 //!
 //! # Cost
 //! A comparison and an addition for every ack; 4 bytes for every flow.

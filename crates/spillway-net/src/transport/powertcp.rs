@@ -1,8 +1,8 @@
 //! PowerTCP: the window follows the power of the path's busiest port, from in-band telemetry.
 //!
 //! # Reference
-//! V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter Networks",
-//! USENIX NSDI 2022, section 3.3 (Algorithm 1).
+//! V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter
+//! Networks", USENIX NSDI 2022, section 3.3 (Algorithm 1).
 //! <https://www.usenix.org/conference/nsdi22/presentation/addanki>
 //!
 //! # Rule

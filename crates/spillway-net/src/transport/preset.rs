@@ -39,7 +39,8 @@ pub(super) struct Defaults {
     pub mss: &'static str,
     pub header: &'static str,
     pub ack_size: &'static str,
-    /// The values of `base_rtt` and whether they stand for the flow's own; the first is the default.
+    /// The values of `base_rtt` and whether they stand for the flow's own; the first is the
+    /// default.
     pub base_rtt: [(&'static str, bool); 2],
     /// The values of `pace_from` and whether they stand for the NIC.
     pub pace_from: [(&'static str, bool); 2],

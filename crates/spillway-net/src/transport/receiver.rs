@@ -208,8 +208,8 @@ impl Receiver {
         new
     }
 
-    /// Notes whether a packet was marked. Packets that wait for their ack get it at once if their mark
-    /// is another.
+    /// Notes whether a packet was marked. Packets that wait for their ack get it at once if their
+    /// mark is another.
     #[inline]
     fn note_mark(
         &mut self,

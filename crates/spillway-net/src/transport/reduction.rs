@@ -102,8 +102,8 @@ impl Reduction {
         }
     }
 
-    /// Whether this many bytes may be sent; if so, counts them as sent. If less than a segment may be
-    /// sent, the rest counts at the next ack, as it does with a window.
+    /// Whether this many bytes may be sent; if so, counts them as sent. If less than a segment may
+    /// be sent, the rest counts at the next ack, as it does with a window.
     pub fn take(&mut self, bytes: u64) -> bool {
         let may = self.allowed >= bytes;
         if may {

@@ -37,8 +37,8 @@ impl Scoreboard {
         Scoreboard { una: 0, nxt: 0, mss, sacked, lost_to: 0, repaired_to: 0, rescued_to: 0 }
     }
 
-    /// Everything is acknowledged. The next byte to be sent begins a segment: leaves out the rest of a
-    /// short one, forgets all about earlier ones, and returns the byte's number.
+    /// Everything is acknowledged. The next byte to be sent begins a segment: leaves out the rest
+    /// of a short one, forgets all about earlier ones, and returns the byte's number.
     pub fn begin_segment(&mut self) -> u64 {
         debug_assert_eq!(self.una, self.nxt, "something is still to be acknowledged");
         let first = self.nxt.next_multiple_of(self.mss);

@@ -86,9 +86,9 @@ impl<T: Copy> Segments<T> {
         self.sent_to = seq;
     }
 
-    /// Everything before `una` has arrived, and the ranges `newly` behind it. `arrive` is told every
-    /// segment of which that was not known, in the order of their numbers where the ranges are, with
-    /// its end.
+    /// Everything before `una` has arrived, and the ranges `newly` behind it. `arrive` is told
+    /// every segment of which that was not known, in the order of their numbers where the ranges
+    /// are, with its end.
     pub fn acknowledge(
         &mut self,
         una: u64,

@@ -417,8 +417,8 @@ impl Sender {
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
-        // A cut for a mark may change no number: that of the least window. Yet a receiver that is not
-        // told of it would echo the mark for ever, and with ns-3's rules it lets a segment go.
+        // A cut for a mark may change no number: that of the least window. Yet a receiver that is
+        // not told of it would echo the mark for ever, and with ns-3's rules it lets a segment go.
         let is_marked = ack.ece && self.window.cut_until != cut_until;
         let is_cut = self.window.is_cut_from(before) || (as_ns3 && is_marked);
         if is_marked || (ack.ece && is_cut) {

@@ -1,8 +1,8 @@
 //! Theta-PowerTCP: the window follows the power of the path, from round trips alone.
 //!
 //! # Reference
-//! V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter Networks",
-//! USENIX NSDI 2022, section 3.4 (Algorithm 2).
+//! V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter
+//! Networks", USENIX NSDI 2022, section 3.4 (Algorithm 2).
 //! <https://www.usenix.org/conference/nsdi22/presentation/addanki>
 //!
 //! # Rule

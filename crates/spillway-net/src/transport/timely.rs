@@ -26,25 +26,25 @@
 //! already has.
 //!
 //! With `preset = "simulator"` as in the public simulator of HPCC's authors: an update for every
-//! round trip (`segment`), delta is 0.1% of the line's rate, all increases in a row count, and not only
-//! those by the gradient (`row_counts`), and N is 5 from the sixth on (`hyper_after`); a rate of at least
-//! 1 Gbps and no window, not even at first; packets of 1000 bytes of payload and 56 of headers, of
-//! which 8 are a timestamp, acks of 60 bytes. Paces and round trips count from when the NIC sends a
-//! packet (`pace_from`, `rtt_from`).
+//! round trip (`segment`), delta is 0.1% of the line's rate, all increases in a row count, and not
+//! only those by the gradient (`row_counts`), and N is 5 from the sixth on (`hyper_after`); a rate
+//! of at least 1 Gbps and no window, not even at first; packets of 1000 bytes of payload and 56 of
+//! headers, of which 8 are a timestamp, acks of 60 bytes. Paces and round trips count from when the
+//! NIC sends a packet (`pace_from`, `rtt_from`).
 //!
 //! # Scope and limitations
 //! By default a window of the line's rate times the base RTT holds until the rate is first updated,
-//! and none after that (`window`): lost segments are retransmitted without a change of the rate, and
-//! after a timeout one segment is in flight until the next update. Round-trip times are measured per
-//! packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
+//! and none after that (`window`): lost segments are retransmitted without a change of the rate,
+//! and after a timeout one segment is in flight until the next update. Round-trip times are
+//! measured per packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
 //! thresholds (`tests/paced.rs`). Whether they share equally is not determined: TIMELY has no
 //! unique fixed point (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593). In the published runs
-//! of ABM's program the tails of incast flows are matched within 5%; those of short flows are 28% and
-//! 38% longer here, and the median of incast flows under DT 26% shorter, for a reason that is not known
-//! (docs/validation.md).
+//! of ABM's program the tails of incast flows are matched within 5%; those of short flows are 28%
+//! and 38% longer here, and the median of incast flows under DT 26% shorter, for a reason that is
+//! not known (docs/validation.md).
 //!
 //! # Cost
 //! A comparison for every ack; 120 bytes for every flow; an event for every packet that has to wait

@@ -50,10 +50,9 @@ impl Window {
         self.pace = pace.round().clamp(1.0, f64::from(u32::MAX)) as u32;
     }
 
-    /// The window with which packets leave while less than so many bytes are in flight, also those that do
-    /// not fit. A
-    /// segment leaves if it fits beside what is in flight: with a segment more, less a byte, a full
-    /// one fits while less than the window is in flight.
+    /// The window with which packets leave while less than so many bytes are in flight, also those
+    /// that do not fit. A segment leaves if it fits beside what is in flight: with a segment more,
+    /// less a byte, a full one fits while less than the window is in flight.
     pub fn with_overshoot(&mut self, bytes: u64) -> u64 {
         self.is_for_full = true;
         bytes + self.mss - 1
@@ -95,8 +94,8 @@ impl Window {
         }
     }
 
-    /// Cuts the window to this many bytes, from which it grows linearly. It never raises the window,
-    /// which may be smaller after a timeout.
+    /// Cuts the window to this many bytes, from which it grows linearly. It never raises the
+    /// window, which may be smaller after a timeout.
     #[inline]
     pub fn cut_to(&mut self, bytes: u64) {
         self.ssthresh = bytes.max(self.min);
@@ -184,16 +183,16 @@ pub trait CongestionControl {
         window.halve(in_flight);
     }
 
-    /// The next flow of the connection begins, after a time without data. Bytes are numbered on from
-    /// flow to flow, and telemetry and times of earlier packets stay true, so only state that takes
-    /// time to be time with data is affected.
+    /// The next flow of the connection begins, after a time without data. Bytes are numbered on
+    /// from flow to flow, and telemetry and times of earlier packets stay true, so only state that
+    /// takes time to be time with data is affected.
     fn on_idle(&mut self, _idle: Time) {}
 
     /// The sender's own host has dropped a packet: cuts as for a mark, if marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
 
-    /// A paced sender lets a packet of so many bytes on the wire go. Returns the time after which the
-    /// next one may.
+    /// A paced sender lets a packet of so many bytes on the wire go. Returns the time after which
+    /// the next one may.
     fn on_send(&mut self, window: &mut Window, _now: Time, bytes: u64) -> Time {
         window.time_of(bytes)
     }

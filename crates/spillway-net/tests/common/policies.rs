@@ -3,8 +3,8 @@
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::sharing::SharingPolicy;
 
-/// Every policy with its defaults, and with the settings that have it do something else. Of those that
-/// can, only `acc` draws.
+/// Every policy with its defaults, and with the settings that have it do something else. Of those
+/// that can, only `acc` draws.
 pub fn every_policy() -> Vec<String> {
     let aqm = |id: &&str| match *id {
         // Its chance is all or nothing.

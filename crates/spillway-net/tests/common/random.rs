@@ -19,9 +19,10 @@ impl Case {
         format!("{}\n{}", self.head, self.traffic.join("\n"))
     }
 
-    /// Whether flows may go on for ever without any progress: those whose timeouts and windows never
-    /// change, of pFabric where switches are not its own, and of go-back-N, which may lose the same packet again and again (C. Guo et al., "RDMA over Commodity
-    /// Ethernet at Scale", SIGCOMM 2016, section 4.1).
+    /// Whether flows may go on for ever without any progress: those whose timeouts and windows
+    /// never change, of pFabric where switches are not its own, and of go-back-N, which may lose
+    /// the same packet again and again (C. Guo et al., "RDMA over Commodity Ethernet at Scale",
+    /// SIGCOMM 2016, section 4.1).
     pub fn may_stall(&self) -> bool {
         let text = self.text();
         text.contains("go-back-n") || text.contains("transport = \"pfabric\"")
@@ -298,8 +299,8 @@ fn with_nacks(window: &str, draw: &mut Draw) -> String {
     format!("{}\n{}", lines.join("\n"), nacks(draw))
 }
 
-/// Puts NACKs into a fifth of the sections with a window or a pace of their own, and in a sixth of all
-/// scenarios into the common settings, which are returned. Drawn from a stream of its own.
+/// Puts NACKs into a fifth of the sections with a window or a pace of their own, and in a sixth of
+/// all scenarios into the common settings, which are returned. Drawn from a stream of its own.
 fn put_nacks(seed: u64, traffic: &mut [String], common: String) -> String {
     let draw = &mut Draw(Stream::new(seed, "nacks", 0));
     let has_own = |section: &str| section.contains("transport = ") && !section.contains("\"udp\"");
@@ -339,8 +340,8 @@ fn discipline(draw: &mut Draw, all_cut: bool) -> String {
     )
 }
 
-/// Whether connections stay open, in a third of all scenarios. It has a stream of its own, so the rest
-/// of a scenario does not depend on it.
+/// Whether connections stay open, in a third of all scenarios. It has a stream of its own, so the
+/// rest of a scenario does not depend on it.
 fn connections(seed: u64) -> &'static str {
     match Draw(Stream::new(seed, "connections", 0)).below(9) {
         0 => "connections = \"open\"",
@@ -416,8 +417,8 @@ const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
 /// Transports with a rate that marks cut, which take the place of some paced ones.
 const MARKED: [&str; 2] = ["dcqcn", "dctcp-rdma"];
 
-/// Gives a section of traffic whose sender is paced a rate that marks cut, every second time. It has a
-/// stream of its own, as [`connections`].
+/// Gives a section of traffic whose sender is paced a rate that marks cut, every second time. It
+/// has a stream of its own, as [`connections`].
 fn marked(seed: u64, place: u64, section: &mut String) {
     let mut draw = Draw(Stream::new(seed, "marked", place));
     let Some(kind) = PACED.iter().find(|kind| section.contains(&format!("\"{kind}\""))) else {
@@ -442,8 +443,8 @@ fn marked(seed: u64, place: u64, section: &mut String) {
     *section = section.replace(&format!("transport = \"{kind}\""), &other);
 }
 
-/// Gives HPCC and TIMELY other rules, in two of three sections with them. It has a stream of its own,
-/// as [`connections`].
+/// Gives HPCC and TIMELY other rules, in two of three sections with them. It has a stream of its
+/// own, as [`connections`].
 fn as_simulated(seed: u64, place: u64, section: &mut String) {
     let mut draw = Draw(Stream::new(seed, "as-simulated", place));
     let (hpcc, timely) = ("transport = \"hpcc\"", "transport = \"timely\"");
@@ -595,8 +596,8 @@ fn waiting(draw: &mut Draw, list: &mut FlowColumns) {
     list.job = Some((0..flows).map(|_| draw.once_in(2).then(|| draw.below(3) as u32)).collect());
 }
 
-/// A tagger for a section of traffic whose flows have no priority, and bounds for its flows, where a
-/// port of a switch and a NIC have this many queues.
+/// A tagger for a section of traffic whose flows have no priority, and bounds for its flows, where
+/// a port of a switch and a NIC have this many queues.
 fn tagging(draw: &mut Draw, section: &mut String, queues: u64) {
     let acks = if queues > 1 && draw.once_in(2) { "apart" } else { "with-first" };
     let levels = queues - u64::from(acks == "apart");
@@ -696,7 +697,8 @@ pub fn case(seed: u64) -> Case {
     );
     let mut case = Case { head, traffic, list };
     if case.may_stall() {
-        // Senders that go back at every NACK may offer their NIC a million packets in a millisecond.
+        // Senders that go back at every NACK may offer their NIC a million packets in a
+        // millisecond.
         let goes_back_at_once = case.text().contains("nack_interval = \"0us\"");
         let stop = if goes_back_at_once { "stop = \"2ms\"" } else { "stop = \"20ms\"" };
         case.head = case.head.replace("stop = \"200s\"", stop);

@@ -1,7 +1,7 @@
 //! Copies of plug-ins, for copies of a run.
 //!
-//! An object is copied as Python's `copy.deepcopy` does it. What several objects of a run share, such
-//! as a model, their copies share, too. A copy of a run has its own first exception.
+//! An object is copied as Python's `copy.deepcopy` does it. What several objects of a run share,
+//! such as a model, their copies share, too. A copy of a run has its own first exception.
 
 use super::failure::Failure;
 use pyo3::prelude::*;

@@ -23,10 +23,10 @@
 //! The staircase is worse where B is small compared with alpha N^2: for N = 16 and B = 256 with
 //! alpha = 4, but not with alpha = 3.
 //!
-//! **Whole bursts.** With `arrivals_per_slot = "burst"`, f is 1, and a lone burst reaches
-//! (1 + alpha) / alpha. In the staircase every port gets D = B / N packets every D slots, the most
-//! for which the optimum has room. Before them A D places are free, B is near alpha D A^2 / 2, and
-//! N / A = sqrt(alpha N / 2), whatever B is. Hahne, Kesselman and Mansour proved that the ratio is at
+//! **Whole bursts.** With `arrivals_per_slot = "burst"`, f is 1, and a lone burst reaches (1 +
+//! alpha) / alpha. In the staircase every port gets D = B / N packets every D slots, the most for
+//! which the optimum has room. Before them A D places are free, B is near alpha D A^2 / 2, and N /
+//! A = sqrt(alpha N / 2), whatever B is. Hahne, Kesselman and Mansour proved that the ratio is at
 //! least of the order sqrt(N / log N) and at most N. With alpha = 0.5 the staircase is worse than
 //! the lone burst only with more than 36 ports.
 //!
@@ -93,7 +93,8 @@ impl Lone {
     fn new(ports: u32, buffer: u64, alpha: f64, per_slot: PerSlot) -> Lone {
         let longest = (alpha * (buffer + 1) as f64 / (1.0 + alpha)) as u64;
         let of = |slots: u64, in_a_slot: u64| {
-            // All but the last slot add to the room: what the last one sends is still in the buffer.
+            // All but the last slot add to the room: what the last one sends is still in the
+            // buffer.
             let within = |room: u64| (room + slots - 1).min(slots * in_a_slot);
             Lone { slots, in_a_slot, best: within(buffer), sent: within(longest.max(1)) }
         };

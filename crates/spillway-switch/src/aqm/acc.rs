@@ -1,40 +1,44 @@
 //! ACC: a trained agent that chooses RED's thresholds anew, interval by interval.
 //!
 //! # Reference
-//! S. Yan, X. Wang, X. Zheng, Y. Xia, D. Liu, W. Deng, "ACC: Automatic ECN Tuning for High-Speed Datacenter
-//! Networks", ACM SIGCOMM 2021. <https://doi.org/10.1145/3452296.3472927>
-//! As it is built again in "PRED: Performance-oriented Random Early Detection for Consistently Stable
-//! Performance in Datacenters", USENIX NSDI 2025, section 6.3.3.
+//! S. Yan, X. Wang, X. Zheng, Y. Xia, D. Liu, W. Deng, "ACC: Automatic ECN Tuning for High-Speed
+//! Datacenter Networks", ACM SIGCOMM 2021. <https://doi.org/10.1145/3452296.3472927>
+//! As it is built again in "PRED: Performance-oriented Random Early Detection for Consistently
+//! Stable Performance in Datacenters", USENIX NSDI 2025, section 6.3.3.
 //!
 //! # Rule
-//! Mark as RED does, by the queue of this moment: not below min, always from max on, and between them with
-//! p = `max_probability` (q - min) / (max - min).
-//! At every multiple of `interval` each queue chooses its line out of the model's table: the one with the
-//! greatest output of the model's network, the first of equals; or, with the probability `exploration`, any
-//! of them. A queue that had nothing to send in the interval keeps its line, and has not seen that interval
-//! (`idle = "decides"`: it decides as all do). The network sees the last k intervals, the oldest first, and of each six numbers: the mean over
-//! time of the bytes that wait in the queue; R / C, by the bytes sent; the same by the bytes that were marked
-//! here; and min, max and `max_probability` in that interval. Each is divided by its range in the model, and
-//! is 1 beyond it. Before the run all are 0, and by these each queue chooses its first line, without exploring.
+//! Mark as RED does, by the queue of this moment: not below min, always from max on, and between
+//! them with p = `max_probability` (q - min) / (max - min).
+//! At every multiple of `interval` each queue chooses its line out of the model's table: the one
+//! with the greatest output of the model's network, the first of equals; or, with the probability
+//! `exploration`, any of them. A queue that had nothing to send in the interval keeps its line, and
+//! has not seen that interval (`idle = "decides"`: it decides as all do). The network sees the last
+//! k intervals, the oldest first, and of each six numbers: the mean over time of the bytes that
+//! wait in the queue; R / C, by the bytes sent; the same by the bytes that were marked here; and
+//! min, max and `max_probability` in that interval. Each is divided by its range in the model, and
+//! is 1 beyond it. Before the run all are 0, and by these each queue chooses its first line,
+//! without exploring.
 //!
 //! # Departures from the paper
 //! ACC's paper was not at hand. What is known of it, and how surely, is told beside the
-//! [variants](../learning.md#acc). The agent does not learn while a run goes on: its model stays as it is, and
-//! what is left of learning is `exploration`.
+//! [variants](../learning.md#acc). The agent does not learn while a run goes on: its model stays as
+//! it is, and what is left of learning is `exploration`.
 //!
 //! # Scope and limitations
-//! All queues that an AQM manages use one model, each with a state of its own. R counts packets that begin to
-//! be sent, with their framing. A model chooses in bytes, whatever the network's packets and rates are; it
-//! knows only what it was trained on.
+//! All queues that an AQM manages use one model, each with a state of its own. R counts packets
+//! that begin to be sent, with their framing. A model chooses in bytes, whatever the network's
+//! packets and rates are; it knows only what it was trained on.
 //!
 //! # Validation
-//! The file, sums and decisions by hand (below, `acc/model.rs`, `acc/network.rs`), and the same states and lines
-//! as a second, naive implementation (`tests/naive_acc.rs`). Runs are the same to the bit as those in which RED's
-//! line is set from Python by what a look at the switch tells (`tests/test_acc_native.py`).
+//! The file, sums and decisions by hand (below, `acc/model.rs`, `acc/network.rs`), and the same
+//! states and lines as a second, naive implementation (`tests/naive_acc.rs`). Runs are the same to
+//! the bit as those in which RED's line is set from Python by what a look at the switch tells
+//! (`tests/test_acc_native.py`).
 //!
 //! # Cost
-//! For every packet a comparison, its queue's sums, and a random number between min and max. A decision with the
-//! bundled model, 20,608 weights, takes about 2 us (`cargo run --release -p spillway-switch --example acc`).
+//! For every packet a comparison, its queue's sums, and a random number between min and max. A
+//! decision with the bundled model, 20,608 weights, takes about 2 us
+//! (`cargo run --release -p spillway-switch --example acc`).
 
 pub mod model;
 pub mod network;
@@ -205,8 +209,8 @@ impl Queue {
         self.since = now;
     }
 
-    /// The interval is over, and the next one begins. Returns the mean of the bytes that waited, the bytes
-    /// sent, and the bytes marked.
+    /// The interval is over, and the next one begins. Returns the mean of the bytes that waited,
+    /// the bytes sent, and the bytes marked.
     fn ends(&mut self, now: Time, interval: Time) -> (f64, u64, u64) {
         self.waits(now);
         let mean = self.byte_picoseconds as f64 / interval.ps() as f64;

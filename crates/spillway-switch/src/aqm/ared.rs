@@ -7,8 +7,8 @@
 //! <https://www.icir.org/floyd/papers/adaptiveRed.pdf>
 //!
 //! # Rule
-//! Marks are RED's (two-point, `gentle`), with max_p in place of `max_probability`, which is where it
-//! starts. Every `interval`, for every queue (or port):
+//! Marks are RED's (two-point, `gentle`), with max_p in place of `max_probability`, which is where
+//! it starts. Every `interval`, for every queue (or port):
 //! avg > target and max_p <= 0.5 (`top`): max_p = max_p + min(`alpha`, max_p / 4);
 //! avg < target and max_p >= 0.01 (`bottom`): max_p = `beta` max_p.
 //! target: from min + 0.4 (max - min) to min + 0.6 (max - min) (`target_low`, `target_high`).
@@ -24,12 +24,13 @@
 //!
 //! # Scope and limitations
 //! The defaults are the paper's, for round trips of 100 ms: ten of them are its T of 1 s, five its
-//! interval of 0.5 s. In a data centre both are longer than most runs, and max_p stays where it starts:
-//! set them by the base RTT. No setting for data centres is published that we know of.
+//! interval of 0.5 s. In a data centre both are longer than most runs, and max_p stays where it
+//! starts: set them by the base RTT. No setting for data centres is published that we know of.
 //!
 //! # Validation
-//! Steps of max_p by hand (below), and the same max_p and, where the probability is 0 or 1, the same
-//! marks as a second, naive implementation that is woken at every interval (`tests/naive_ared.rs`).
+//! Steps of max_p by hand (below), and the same max_p and, where the probability is 0 or 1, the
+//! same marks as a second, naive implementation that is woken at every interval
+//! (`tests/naive_ared.rs`).
 //!
 //! # Cost
 //! That of RED with an average, and a comparison of times; the intervals since the last arrival are
@@ -291,8 +292,8 @@ impl QueueState {
     }
 }
 
-/// The last number up to the largest that has a property, which 0 has, and no number beyond one that
-/// lacks it.
+/// The last number up to the largest that has a property, which 0 has, and no number beyond one
+/// that lacks it.
 fn last_with(largest: u64, has: impl Fn(u64) -> bool) -> u64 {
     let (mut last, mut beyond) = (0, largest.saturating_add(1));
     while beyond - last > 1 {
@@ -458,7 +459,8 @@ mod tests {
         after(&mut ared, 0, 12_000);
         // Three are over: 0.1 * 0.9^3 = 0.0729.
         assert!(close(after(&mut ared, 3_999, 12_000), 0.0729));
-        // 0.9^21 = 0.1094 and 0.9^22 = 0.0985, after which max_p = 0.00985 stays, in next to no time.
+        // 0.9^21 = 0.1094 and 0.9^22 = 0.0985, after which max_p = 0.00985 stays, in next to no
+        // time.
         let last = after(&mut ared, 9_000_000_000, 17_000);
         assert!(last < 0.01 && close(last, 0.1 * libm::pow(0.9, 22.0)), "{last}");
         // Intervals still end at whole milliseconds.
@@ -468,8 +470,8 @@ mod tests {
 
     #[test]
     fn while_a_queue_is_empty_its_average_decays() {
-        // 0.5 * 64 KB = 32 KB is above 16 KB. The last packet is sent from 998.8 to 1000 us: at 1 ms
-        // the average is still 32 KB. 1500 B take 1.2 us, so at 2 ms it is next to nothing.
+        // 0.5 * 64 KB = 32 KB is above 16 KB. The last packet is sent from 998.8 to 1000 us: at 1
+        // ms the average is still 32 KB. 1500 B take 1.2 us, so at 2 ms it is next to nothing.
         let text = TEXT.replace("1.0", "0.5");
         let mut ared = ared(&text);
         after(&mut ared, 100, 64_000);
@@ -522,8 +524,8 @@ mod tests {
 
     #[test]
     fn marks_follow_max_p() {
-        // (15 - 10) / (20 - 10) * 0.1 = 0.05; standard error sqrt(.05 * .95 / 1e5) = 0.0007. Gentle:
-        // 0.1 + 0.9 * (30 - 20) / 20 = 0.55, error 0.0016.
+        // (15 - 10) / (20 - 10) * 0.1 = 0.05; standard error sqrt(.05 * .95 / 1e5) = 0.0007.
+        // Gentle: 0.1 + 0.9 * (30 - 20) / 20 = 0.55, error 0.0016.
         let share = |queue: u32| {
             let (mut ared, buffer) = (ared(TEXT), filled(&[queue]));
             let marks = |_: &u32| ared.on_arrival(&arrival(0, 1500), &buffer) != Verdict::Pass;

@@ -32,8 +32,8 @@
 //! (`tests/naive_sojourn.rs`). With `rules = "ns3"` the marks of runs of ns-3, packet by packet.
 //!
 //! # Cost
-//! Two comparisons for every packet, and the time of its arrival; 40 bytes for every queue. A square
-//! root for every hit, which implementations approximate.
+//! Two comparisons for every packet, and the time of its arrival; 40 bytes for every queue. A
+//! square root for every hit, which implementations approximate.
 
 use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;

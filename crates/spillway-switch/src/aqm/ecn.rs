@@ -9,24 +9,24 @@
 //! # Rule
 //! Mark iff q > K on arrival. q: the queue's length without the packet in transmission and without
 //! the arriving one (`scope = "port"`: that of all queues of the port); K: `threshold`.
-//! `marks_at = "departure"`: mark iff q > K when the packet begins to be sent. q: the length that it
-//! leaves behind in its queue (or at its port), without itself.
+//! `marks_at = "departure"`: mark iff q > K when the packet begins to be sent. q: the length that
+//! it leaves behind in its queue (or at its port), without itself.
 //!
 //! # Departures from the paper
 //! None known. `at_threshold = "mark"` marks from q = K on, as ns-3's RED queue does.
 //!
 //! # Scope and limitations
-//! Packets that are not ECN-capable pass (`not_ect = "drop"` loses them instead, when they are decided
-//! about, as RED's standard has it).
+//! Packets that are not ECN-capable pass (`not_ect = "drop"` loses them instead, when they are
+//! decided about, as RED's standard has it).
 //!
 //! # Validation
-//! The same marks as a second, naive implementation (`tests/naive_aqm.rs`). With N long DCTCP flows the
-//! queue peaks near K + N. A mark at departure has the queueing delay behind it: the first sender learns of
-//! it after a round trip without queues, the others soon after, and the queue peaks a sixth of N above
-//! K + N C RTT / (C RTT + K), with C RTT in packets (`tests/analytic.rs` of spillway-net; 8 and 16 flows). So
-//! it swings less. With 16 flows and K = 70 packets, its mean and p99 are 68 and 86 packets marked on
-//! arrival, and 70 and 77 at departure; with 2 flows 68 and 73, and 69 and 72
-//! (`--set 'traffic.senders.senders="1..2"'`):
+//! The same marks as a second, naive implementation (`tests/naive_aqm.rs`). With N long DCTCP flows
+//! the queue peaks near K + N. A mark at departure has the queueing delay behind it: the first
+//! sender learns of it after a round trip without queues, the others soon after, and the queue
+//! peaks a sixth of N above K + N C RTT / (C RTT + K), with C RTT in packets (`tests/analytic.rs`
+//! of spillway-net; 8 and 16 flows). So it swings less. With 16 flows and K = 70 packets, its mean
+//! and p99 are 68 and 86 packets marked on arrival, and 70 and 77 at departure; with 2 flows 68 and
+//! 73, and 69 and 72 (`--set 'traffic.senders.senders="1..2"'`):
 //! `spillway compare incast-star --vary switch.aqm.marks_at=arrival,departure --metrics buffer.mean,buffer.p99`
 //!
 //! # Cost
@@ -76,7 +76,8 @@ struct Threshold {
 pub struct EcnThresholdParams {
     threshold: Threshold,
     moment: Moment,
-    /// What is done with a packet that is to be marked. One that cannot be marked passes or is lost.
+    /// What is done with a packet that is to be marked. One that cannot be marked passes or is
+    /// lost.
     verdict: Verdict,
     scope: Scope,
 }

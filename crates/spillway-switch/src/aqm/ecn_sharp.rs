@@ -9,8 +9,8 @@
 //! When a packet leaves, it is marked if one of two rules says so:
 //! - instantaneous: sojourn > T_ins (`instant`);
 //! - persistent: sojourn >= target without a break for more than `interval`. The packet that first
-//!   shows it is marked, then one at the earliest interval / sqrt(n) after the n-th mark, as long as
-//!   it lasts.
+//!   shows it is marked, then one at the earliest interval / sqrt(n) after the n-th mark, as long
+//!   as it lasts.
 //!
 //! # Departures from the paper
 //! None known. The state of the persistent rule moves on under the instantaneous rule's marks too.
@@ -22,8 +22,8 @@
 //! The same marks as a second, naive implementation (`tests/naive_sojourn.rs`).
 //!
 //! # Cost
-//! Two comparisons for every packet, and the time of its arrival; 24 bytes for every queue. A square
-//! root for every persistent mark, which switches take from a table.
+//! Two comparisons for every packet, and the time of its arrival; 24 bytes for every queue. A
+//! square root for every persistent mark, which switches take from a table.
 
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;

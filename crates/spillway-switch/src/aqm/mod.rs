@@ -45,14 +45,14 @@ pub trait Aqm: Watch {
         false
     }
 
-    /// A packet passes an idle port, where no packet waits: it is sent as it arrives. This stands for
-    /// `on_departure`, and for `on_arrival` too if it `passes_idle_ports`: the switch calls either it or
-    /// them, with the same outcome.
+    /// A packet passes an idle port, where no packet waits: it is sent as it arrives. This stands
+    /// for `on_departure`, and for `on_arrival` too if it `passes_idle_ports`: the switch calls
+    /// either it or them, with the same outcome.
     #[inline(always)]
     fn on_pass(&mut self, _passing: &Arrival, _buffer: &Buffer) {}
 
-    /// `on_arrival` for a packet that finds its port idle and that nobody else loses, and `on_pass` if it
-    /// passes unchanged, in one call.
+    /// `on_arrival` for a packet that finds its port idle and that nobody else loses, and `on_pass`
+    /// if it passes unchanged, in one call.
     #[inline]
     fn on_idle_port(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let verdict = self.on_arrival(arrival, buffer);
@@ -83,8 +83,9 @@ pub trait Aqm: Watch {
         None
     }
 
-    /// From how many bytes on it may mark a queue that has its port to itself, and the key that says
-    /// so; `None` if it does not go by a queue's length, or by the time that packets wait in it.
+    /// From how many bytes on it may mark a queue that has its port to itself, and the key that
+    /// says so; `None` if it does not go by a queue's length, or by the time that packets wait in
+    /// it.
     fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
         None
     }
@@ -95,7 +96,8 @@ pub trait Aqm: Watch {
         false
     }
 
-    /// A turn of a queue begins in which nothing is sent, if `watches_turns`. The queue has a packet.
+    /// A turn of a queue begins in which nothing is sent, if `watches_turns`. The queue has a
+    /// packet.
     fn on_vain_turn(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
     /// A packet begins to be sent, if `watches_turns`. `buffer` no longer counts it.
@@ -283,7 +285,8 @@ pub(crate) mod tests {
         // What is being sent is wait enough.
         assert_eq!(behind(Time::from_ns(1200), &environment), Some(0));
         assert_eq!(behind(Time::ZERO, &environment), Some(0));
-        // At 40 Gbps a packet waits for 20 us behind 100,000 bytes, at the other port still behind 25,000.
+        // At 40 Gbps a packet waits for 20 us behind 100,000 bytes, at the other port still behind
+        // 25,000.
         environment.port_rates[0] = Rate::from_bits_per_second(40_000_000_000).unwrap();
         assert_eq!(behind(wait, &environment), Some(23_500));
         environment.port_rates.pop();

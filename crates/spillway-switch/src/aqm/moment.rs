@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn the_packet_that_leaves_is_not_left_behind() {
-        // A port with packets of 1000 and 3000 bytes, and the queue beside that a packet of 1500 bytes
-        // leaves: 1000 bytes are left in it, and 4000 at the port.
+        // A port with packets of 1000 and 3000 bytes, and the queue beside that a packet of 1500
+        // bytes leaves: 1000 bytes are left in it, and 4000 at the port.
         for holds in [false, true] {
             let mut environment = Environment { queues_per_port: 2, ..Environment::example(1) };
             environment.service.release_at_end = holds;

@@ -1,48 +1,50 @@
-//! MQ-ECN: each queue of a round-robin port is marked from a threshold that follows its share of the
-//! line.
+//! MQ-ECN: each queue of a round-robin port is marked from a threshold that follows its share of
+//! the line.
 //!
 //! The longer a round of all queues takes, the less of the line a queue gets, and the shorter the
 //! queue that suffices.
 //!
 //! # Reference
-//! W. Bai, L. Chen, K. Chen, H. Wu, "Enabling ECN in multi-service multi-queue data centers", USENIX
-//! NSDI 2016.
+//! W. Bai, L. Chen, K. Chen, H. Wu, "Enabling ECN in multi-service multi-queue data centers",
+//! USENIX NSDI 2016.
 //! <https://www.usenix.org/conference/nsdi16/technical-sessions/presentation/bai>
 //! Where the formula leaves the estimate of a round open, the rules are those of the authors'
 //! published ns-2 program.
 //!
 //! # Rule
-//! Mark iff q > K_i on arrival, K_i = min(quantum_i / T_round, C) RTT lambda. q: the bytes in queue i,
-//! without the packet in transmission and without the arriving one; quantum_i: the bytes that the
-//! scheduler lets queue i send in a turn; C: the port's rate; RTT: `rtt`; lambda: `lambda`.
+//! Mark iff q > K_i on arrival, K_i = min(quantum_i / T_round, C) RTT lambda. q: the bytes in queue
+//! i, without the packet in transmission and without the arriving one; quantum_i: the bytes that
+//! the scheduler lets queue i send in a turn; C: the port's rate; RTT: `rtt`; lambda: `lambda`.
 //! - T_round = alpha T_round + (1 - alpha) T_sample (`alpha`), of each port, and 0 at first.
 //! - A queue's turn ends when the scheduler goes on to another turn, or when its last packet, which
 //!   leaves it empty, has been sent. T_sample is then the time since the end of its turn before, or
 //!   since it got its first packet if that was later.
-//! - While all queues are empty and nothing is being sent, T_round = alpha T_round for each time that
-//!   `idle_step` bytes would take.
+//! - While all queues are empty and nothing is being sent, T_round = alpha T_round for each time
+//!   that `idle_step` bytes would take.
 //!
 //! # Departures from the paper
 //! None known in the formula. Of the authors' program:
-//! - it counts the arriving packet in q, and this one does not, as the other AQMs here do not: a queue
-//!   that has the line to itself is marked as by `ecn` with K = C RTT lambda;
+//! - it counts the arriving packet in q, and this one does not, as the other AQMs here do not: a
+//!   queue that has the line to itself is marked as by `ecn` with K = C RTT lambda;
 //! - its line is idle from the moment when the last packet begins to be sent, here from its end;
 //! - it can mark packets when they leave, this one cannot;
-//! - its scheduler ends a queue's turn as soon as the queue is empty. `dwrr` goes on with the turn if
-//!   another packet comes before the last one has been sent; the sample is then taken at the end.
+//! - its scheduler ends a queue's turn as soon as the queue is empty. `dwrr` goes on with the turn
+//!   if another packet comes before the last one has been sent; the sample is then taken at the
+//!   end.
 //!
 //! `idle = "reset"` forgets T_round after one step.
 //!
 //! # Scope and limitations
 //! Schedulers `rr` and `dwrr`, with several queues for each port. With `rr` the quantum is a full
-//! packet, so queues of smaller packets are taken to get more than they do, and a packet that is dropped at
-//! the head of its queue uses a turn. A turn in which nothing is sent, because the quantum is less than
-//! a packet, is a turn. Packets that are not ECN-capable pass (`not_ect = "drop"` refuses them instead).
+//! packet, so queues of smaller packets are taken to get more than they do, and a packet that is
+//! dropped at the head of its queue uses a turn. A turn in which nothing is sent, because the
+//! quantum is less than a packet, is a turn. Packets that are not ECN-capable pass
+//! (`not_ect = "drop"` refuses them instead).
 //!
 //! # Validation
-//! Rounds, thresholds and idle times by hand (below), the same marks as a second, naive implementation
-//! beside both schedulers (`tests/naive_mq_ecn.rs`), and the thresholds of queues with weights 2:1:1
-//! in runs of DCTCP (`tests/analytic.rs` of spillway-net).
+//! Rounds, thresholds and idle times by hand (below), the same marks as a second, naive
+//! implementation beside both schedulers (`tests/naive_mq_ecn.rs`), and the thresholds of queues
+//! with weights 2:1:1 in runs of DCTCP (`tests/analytic.rs` of spillway-net).
 //!
 //! # Cost
 //! A multiplication and two comparisons for every arrival, an average for every turn; 8 bytes for
@@ -296,8 +298,8 @@ impl Aqm for MqEcn {
 }
 
 impl Port {
-    /// Whether the line was idle before a packet that is sent now. If so, it has forgotten of its rounds
-    /// what it forgets in this time. A port with a backlog is never idle.
+    /// Whether the line was idle before a packet that is sent now. If so, it has forgotten of its
+    /// rounds what it forgets in this time. A port with a backlog is never idle.
     #[inline(always)]
     fn wakes(&mut self, now: Time, kept: &[f64]) -> bool {
         if now <= self.free_at {
@@ -309,8 +311,8 @@ impl Port {
         true
     }
 
-    /// A queue's turn begins: the turn before has ended. `buffer` may count the queue's first packet
-    /// no longer.
+    /// A queue's turn begins: the turn before has ended. `buffer` may count the queue's first
+    /// packet no longer.
     #[inline(always)]
     fn turns_to(
         &mut self,
@@ -387,8 +389,8 @@ mod tests {
         policy.on_send(&Sending { now: ns(now), port: 0, queue, size: 1500, begins }, buffer);
     }
 
-    /// Three queues that always have packets of 1500 bytes, for this many turns, and the first packet
-    /// of another.
+    /// Three queues that always have packets of 1500 bytes, for this many turns, and the first
+    /// packet of another.
     fn full_rounds(policy: &mut MqEcn, turns: usize) {
         let buffer = holding(&[(0, 1500), (1, 1500), (2, 1500)]);
         let packets = [(0, true), (0, false), (1, true), (2, true)].into_iter().cycle();
@@ -436,8 +438,8 @@ mod tests {
 
     #[test]
     fn rounds_are_averaged() {
-        // Turns end at 2.4, 3.6, 4.8 and 7.2 us; the first three count from 0. T_round is 0.6 us, 0.75 *
-        // 0.6 + 0.9 = 1.35, 0.75 * 1.35 + 1.2 = 2.2125, 0.75 * 2.2125 + 1.2 = 2.859375 us.
+        // Turns end at 2.4, 3.6, 4.8 and 7.2 us; the first three count from 0. T_round is 0.6 us,
+        // 0.75 * 0.6 + 0.9 = 1.35, 0.75 * 1.35 + 1.2 = 2.2125, 0.75 * 2.2125 + 1.2 = 2.859375 us.
         let mut policy = mq_ecn("");
         full_rounds(&mut policy, 4);
         assert_eq!(policy.ports[0].round, 2_859_375.0);
@@ -470,8 +472,8 @@ mod tests {
 
     #[test]
     fn a_packet_in_time_prolongs_the_turn() {
-        // Two more packets at 11 us. The first is sent at 11.2 us, in the same turn, which then ends at
-        // 12.4 us because another begins: 11.4 us after 1 us.
+        // Two more packets at 11 us. The first is sent at 11.2 us, in the same turn, which then
+        // ends at 12.4 us because another begins: 11.4 us after 1 us.
         let (two, one) = (holding(&[(0, 1500), (0, 1500)]), holding(&[(0, 1500)]));
         let both = holding(&[(0, 1500), (1, 1500)]);
         let mut policy = emptied();
@@ -494,9 +496,9 @@ mod tests {
 
     #[test]
     fn a_turn_in_which_nothing_is_sent_is_a_turn() {
-        // Queue 0 has a turn at 1.2 us, after its first; at once, queue 1 has one, then queue 0 again. The
-        // rounds of queue 0 last 1.2 us and no time: 1.2 us / 2, and half of that. Queue 1's lasts from
-        // 0 to 1.2 us: (0.6 + 1.2) / 2 before the last.
+        // Queue 0 has a turn at 1.2 us, after its first; at once, queue 1 has one, then queue 0
+        // again. The rounds of queue 0 last 1.2 us and no time: 1.2 us / 2, and half of that. Queue
+        // 1's lasts from 0 to 1.2 us: (0.6 + 1.2) / 2 before the last.
         let buffer = holding(&[(0, 1500), (1, 1500)]);
         let mut policy = mq_ecn("alpha = 0.5");
         send(&mut policy, 0, 0, true, &buffer);

@@ -6,11 +6,11 @@
 //!
 //! # Rule
 //! Every `update_interval`, for every queue:
-//! p = p + s (alpha (d - target) + beta (d - d_old)), between 0 and 1. d: the wait of the packet that
-//! left last, 0 if it left the queue empty (`delay = "rate"`: bytes queued over the measured rate of
-//! departures); d_old: d at the last update; s: 1/2048, 1/512, 1/128, 1/32, 1/8 or 1/2 as p is below
-//! 1e-6, 1e-5, ..., 0.1, else 1. From p = 0.1 on a step is at most 0.02; p shrinks by a further 2%
-//! when d = d_old = 0.
+//! p = p + s (alpha (d - target) + beta (d - d_old)), between 0 and 1. d: the wait of the packet
+//! that left last, 0 if it left the queue empty (`delay = "rate"`: bytes queued over the measured
+//! rate of departures); d_old: d at the last update; s: 1/2048, 1/512, 1/128, 1/32, 1/8 or 1/2 as p
+//! is below 1e-6, 1e-5, ..., 0.1, else 1. From p = 0.1 on a step is at most 0.02; p shrinks by a
+//! further 2% when d = d_old = 0.
 //! An arrival is hit with probability p, unless d_old < target / 2 and p < 0.2, or at most two
 //! packets are queued, or a burst is allowed: for `burst` from the start, and from whenever p = 0
 //! and d, d_old < target / 2.
@@ -18,18 +18,18 @@
 //! `not_ect = "pass"`).
 //!
 //! # Departures from the paper
-//! The RFC's defaults are for the Internet: target and `update_interval` 15 ms, alpha 0.125 and beta
-//! 1.25 per second, a burst of 150 ms, marks up to p = 0.1. Here target is 20 us; alpha and beta are
-//! larger by 15 ms / 20 us, so that alpha target and beta target are the RFC's; all hits mark. A
-//! measured rate is by cycles of 16 KB (RFC, section 5.3); a cycle weighs a half in the average, as in
-//! ns-3, where the RFC gives it a quarter.
+//! The RFC's defaults are for the Internet: target and `update_interval` 15 ms, alpha 0.125 and
+//! beta 1.25 per second, a burst of 150 ms, marks up to p = 0.1. Here target is 20 us; alpha and
+//! beta are larger by 15 ms / 20 us, so that alpha target and beta target are the RFC's; all hits
+//! mark. A measured rate is by cycles of 16 KB (RFC, section 5.3); a cycle weighs a half in the
+//! average, as in ns-3, where the RFC gives it a quarter.
 //!
 //! # Scope and limitations
 //! Hits are independent of each other: the RFC's optional derandomization is not there.
 //!
 //! # Validation
-//! The steps of p by hand (below), and the same p and the same hits, where p is 0 or 1, as a second,
-//! naive implementation (`tests/naive_pie.rs`).
+//! The steps of p by hand (below), and the same p and the same hits, where p is 0 or 1, as a
+//! second, naive implementation (`tests/naive_pie.rs`).
 //!
 //! # Cost
 //! A random number for every packet while p is above 0, and the time of its arrival; an update of
@@ -277,8 +277,8 @@ impl Aqm for Pie {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        // Queues are calm up to half of the target. There p falls towards 0, unless gains are so large
-        // that the growth of a wait alone takes it to 0.2.
+        // Queues are calm up to half of the target. There p falls towards 0, unless gains are so
+        // large that the growth of a wait alone takes it to 0.2.
         let half = Time::from_ps(self.params.target.ps().div_ceil(2));
         Some(("target", bytes_behind(half, environment)?))
     }
@@ -345,8 +345,8 @@ mod tests {
         assert_eq!(hit("", 1.0, 0.0), Verdict::MarkOrDrop);
         assert_eq!(hit("mark_up_to = 0.1", 1.0, 0.0), Verdict::Drop);
         assert_eq!(hit("burst = \"1ms\"", 1.0, 0.0), Verdict::Pass);
-        // The target is 20 us. From half of it on a queue is not calm, or from p = 0.2 on: a fifth of
-        // 10,000 is hit, with a standard deviation of 40.
+        // The target is 20 us. From half of it on a queue is not calm, or from p = 0.2 on: a fifth
+        // of 10,000 is hit, with a standard deviation of 40.
         let hits = |probability, delay| {
             let (mut pie, mut buffer) = (pie(""), filled(&[1500]));
             (0..2).for_each(|_| buffer.add(0, 1500));

@@ -7,8 +7,8 @@
 //!
 //! # Rule
 //! Mark with p = lambda f(N) (q - min) / `lambda_unit`, at most 1; always if q >= max. q: the bytes
-//! that an arrival finds in its queue, or that a packet leaves behind in it when it begins to be sent,
-//! without itself (`marks_at = "departure"`).
+//! that an arrival finds in its queue, or that a packet leaves behind in it when it begins to be
+//! sent, without itself (`marks_at = "departure"`).
 //! - Flow Concurrent Stabilizer (FCS): N = max(n_last, n), at least 1. n: the port's flows in this
 //!   period of `t_fcs`; n_last: in the last one. f(N) = N (`f`).
 //! - Queue Length Adjuster (QLA): U = beta R / C + (1 - beta) Phi(mean queue), over periods of
@@ -24,14 +24,14 @@
 //! - the unit of lambda (`lambda_unit`): the example of section 2.1 reads as per MB, but the queues
 //!   of section 6 are those of about ten times that;
 //! - the shape of Phi, a picture in the paper (`phi`);
-//! - how far lambda and min may rise (`lambda_max`, `min_max`), how min is tried (`min_trials`). Once
-//!   min is back at its start and marking more is better, lambda moves again;
+//! - how far lambda and min may rise (`lambda_max`, `min_max`), how min is tried (`min_trials`).
+//!   Once min is back at its start and marking more is better, lambda moves again;
 //! - whether the mean queue is one over time or over arrivals (`mean`), and what a period without a
 //!   packet means (`idle`);
 //! - whether R and the queue are a queue's or a port's (`qla_scope`);
-//! - whether a packet is marked as it arrives or as it leaves (`marks_at`). FCS counts arrivals, and QLA
-//!   measures the queue, in the same way for both; a packet that leaves is marked by N and by the setting
-//!   of that moment.
+//! - whether a packet is marked as it arrives or as it leaves (`marks_at`). FCS counts arrivals,
+//!   and QLA measures the queue, in the same way for both; a packet that leaves is marked by N and
+//!   by the setting of that moment.
 //!
 //! With q = max everything is marked; equation (5) does so above max only, and has the line at max.
 //!
@@ -40,17 +40,17 @@
 //! without a divider does (appendix C.1).
 //!
 //! # Scope and limitations
-//! Flows are told apart by their numbers, as if no two five-tuples had the same hash; where connections
-//! stay open (`transport.connections`), those of a connection count as one. A period of the
-//! bitmap begins at a multiple of `t_fcs`. The bitmap's hash has no salt: a flow's place follows from
-//! its number alone, so two flows that share a place share it at every port and switch, in every period
-//! and with every seed. Where flows have the same numbers with all seeds, what the bitmap misses is one
-//! draw, and does not show in how seeds differ. Algorithm 1 (`counter = "hashes"`) never clears its places:
-//! in every period the hash that an earlier one left swallows a flow with a probability of about
-//! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is
-//! not counted, so a flow without another packet in that period is missed. With
-//! `qla_scope = "port"` and queues of their own for acks, R is off by how much the acks that wait have
-//! changed in the period.
+//! Flows are told apart by their numbers, as if no two five-tuples had the same hash; where
+//! connections stay open (`transport.connections`), those of a connection count as one. A period of
+//! the bitmap begins at a multiple of `t_fcs`. The bitmap's hash has no salt: a flow's place
+//! follows from its number alone, so two flows that share a place share it at every port and
+//! switch, in every period and with every seed. Where flows have the same numbers with all seeds,
+//! what the bitmap misses is one draw, and does not show in how seeds differ. Algorithm 1
+//! (`counter = "hashes"`) never clears its places: in every period the hash that an earlier one
+//! left swallows a flow with a probability of about 2^-(`hash_bits` - log2 `places`), which 32 bits
+//! make negligible. The packet that opens a period is not counted, so a flow without another packet
+//! in that period is missed. With `qla_scope = "port"` and queues of their own for acks, R is off
+//! by how much the acks that wait have changed in the period.
 //!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
@@ -58,8 +58,8 @@
 //! (`tests/naive_pred.rs`).
 //!
 //! # Cost
-//! A hash for a packet of another flow than the last one's, and a random number where p is between 0
-//! and 1; 128 bits for a port's bitmap and its count, and four utilities for every queue.
+//! A hash for a packet of another flow than the last one's, and a random number where p is between
+//! 0 and 1; 128 bits for a port's bitmap and its count, and four utilities for every queue.
 
 mod adjuster;
 pub mod counter;

@@ -9,14 +9,15 @@
 //! # Rule
 //! avg = (1 - w) avg + w q on every arrival; w = 1, the default, is the instantaneous queue. q: the
 //! queue's length, or that of all queues of the port (`scope = "port"`).
-//! `marks_at = "departure"`: a packet is decided about when it begins to be sent, and avg moves then. q
-//! is the length that it leaves behind in its queue (or at its port), without itself.
+//! `marks_at = "departure"`: a packet is decided about when it begins to be sent, and avg moves
+//! then. q is the length that it leaves behind in its queue (or at its port), without itself.
 //! avg < min: pass. avg >= max: mark. Between, with probability
 //! two-point: p = max_p (avg - min) / (max - min); point-slope: p = lambda (avg - min), at most 1,
 //! with lambda per MB (the paper's example: 0.1 / (0.2 MB - 0.005 MB) is about 0.5).
 //! Gentle: from max to 2 max, p = max_p + (1 - max_p) (avg - max) / max, and from 2 max on 1.
-//! `thresholds_of = "rate"`: min and max are those of the switch's slowest ports. A port that is r times
-//! as fast has r times as much, and the line between them is r times as flat: p is that of avg / r.
+//! `thresholds_of = "rate"`: min and max are those of the switch's slowest ports. A port that is r
+//! times as fast has r times as much, and the line between them is r times as flat: p is that of
+//! avg / r.
 //!
 //! # Departures from the paper
 //! Marks are independent of each other by default, as in switches; `spacing = "uniform"` spaces
@@ -26,14 +27,14 @@
 //! includes the arriving packet too. If an arrival finds its queue empty, avg decays as if packets
 //! of full size had passed since the queue's last packet was sent; so it does for a departure that
 //! leaves the queue empty.
-//! The point-slope form marks everything from max on, as the two-point form does; PRED's equation (5) has
-//! the line at max itself.
-//! The paper decides on arrival, as Linux and ns-3 do. With `marks_at = "departure"` everything moves
-//! to the departure: the sample, the decay, and the packets that `spacing` counts.
+//! The point-slope form marks everything from max on, as the two-point form does; PRED's equation
+//! (5) has the line at max itself.
+//! The paper decides on arrival, as Linux and ns-3 do. With `marks_at = "departure"` everything
+//! moves to the departure: the sample, the decay, and the packets that `spacing` counts.
 //!
 //! # Scope and limitations
-//! A queue's length excludes the packet in transmission and the arriving one. What cannot be marked is
-//! lost (`not_ect`) when it is decided about.
+//! A queue's length excludes the packet in transmission and the arriving one. What cannot be marked
+//! is lost (`not_ect`) when it is decided about.
 //!
 //! # Validation
 //! Marking frequencies agree with the formula (below). Where no random number is involved, it makes
@@ -41,8 +42,8 @@
 //! (`tests/naive_aqm.rs`).
 //!
 //! # Cost
-//! A comparison and a division for every packet; from min on also a random number. 80 bytes for every
-//! queue.
+//! A comparison and a division for every packet; from min on also a random number. 80 bytes for
+//! every queue.
 
 pub(super) mod average;
 pub(super) mod coin;
@@ -352,8 +353,8 @@ mod tests {
         assert_eq!((share_marked(text, 19_999), share_marked(text, 100_000)), (0.0, 1.0));
     }
 
-    /// A port of 40 Gbps beside one of 10 Gbps: thresholds of 20 and 100 KB are 80 and 400 KB there, and
-    /// 240 KB are what 60 KB are at the slower one: p = 0.05.
+    /// A port of 40 Gbps beside one of 10 Gbps: thresholds of 20 and 100 KB are 80 and 400 KB
+    /// there, and 240 KB are what 60 KB are at the slower one: p = 0.05.
     #[test]
     fn faster_ports_may_have_more() {
         let mut environment = Environment::example(2);
@@ -481,8 +482,8 @@ mod tests {
 
     #[test]
     fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_it() {
-        // Three packets of 1500 B come at once, and find 0, 1 and 2 packets; then they leave, and leave
-        // 2, 1 and 0 behind. From two on all are marked, and below none.
+        // Three packets of 1500 B come at once, and find 0, 1 and 2 packets; then they leave, and
+        // leave 2, 1 and 0 behind. From two on all are marked, and below none.
         for (moment, expected) in [("arrival", (vec![3], vec![])), ("departure", (vec![], vec![1]))]
         {
             let mut red = red(&format!("min = \"2pkt\"\nmax = \"2pkt\"\nmarks_at = \"{moment}\""));

@@ -105,8 +105,8 @@ impl Accounts {
             && shared <= free
     }
 
-    /// Accounts for a packet of `size` bytes if there is room for it; `free` bytes of what is shared
-    /// are free. Returns whether there is.
+    /// Accounts for a packet of `size` bytes if there is room for it; `free` bytes of what is
+    /// shared are free. Returns whether there is.
     pub fn admit(&mut self, account: u32, size: u32, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, crossing, .. } = self.parts;
@@ -165,8 +165,8 @@ impl Accounts {
         }
     }
 
-    /// Whether an account would still pause its neighbour if only `stuck` of all it holds were left,
-    /// and `free` bytes of what is shared were free then.
+    /// Whether an account would still pause its neighbour if only `stuck` of all it holds were
+    /// left, and `free` bytes of what is shared were free then.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
@@ -177,14 +177,14 @@ impl Accounts {
         left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
     }
 
-    /// Whether an account is paused and all that it holds is stuck, so many bytes: only a packet of its
-    /// own that leaves has it look at its threshold again.
+    /// Whether an account is paused and all that it holds is stuck, so many bytes: only a packet of
+    /// its own that leaves has it look at its threshold again.
     pub fn is_left_with(&self, account: u32, stuck: u64) -> bool {
         self.is_paused(account) && self.held(account) == stuck
     }
 
-    /// Whether an account is paused whose threshold may rise without it: then the last packet of its
-    /// own that is not stuck decides.
+    /// Whether an account is paused whose threshold may rise without it: then the last packet of
+    /// its own that is not stuck decides.
     pub fn is_left_paused(&self) -> bool {
         let is_dynamic = |of: &PauseThreshold| matches!(of, PauseThreshold::OfFree(_));
         self.parts.thresholds.iter().any(is_dynamic) && self.accounts.iter().any(|of| of.is_paused)
@@ -351,9 +351,9 @@ mod tests {
         assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
     }
 
-    /// An account pauses with 4,000 shared bytes, where half of 8,000 is free. Later 90,000 are: with
-    /// 4,000 bytes it could go on, but it learns of that only when a packet of its own leaves. If one is
-    /// still to leave that is not stuck, it does.
+    /// An account pauses with 4,000 shared bytes, where half of 8,000 is free. Later 90,000 are:
+    /// with 4,000 bytes it could go on, but it learns of that only when a packet of its own leaves.
+    /// If one is still to leave that is not stuck, it does.
     #[test]
     fn a_paused_account_that_nothing_leaves_stays_paused() {
         let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);

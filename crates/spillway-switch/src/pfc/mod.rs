@@ -1,12 +1,12 @@
-//! Priority flow control (IEEE 802.1Qbb): lossless priorities, whose packets are not lost because the
-//! sender is paused in time.
+//! Priority flow control (IEEE 802.1Qbb): lossless priorities, whose packets are not lost because
+//! the sender is paused in time.
 //!
-//! A switch accounts for a lossless packet twice, with the same bytes: in the queue in which it waits,
-//! as for any packet, and in the account of the port and priority by which it came in. An account takes
-//! from its reserve first, then from what all share, then from its headroom. When its part of what is
-//! shared reaches the pause threshold, or its headroom is touched, the neighbour at that port is to
-//! pause; when its headroom is free again and its part lies below the threshold by the resume offset,
-//! the neighbour may go on.
+//! A switch accounts for a lossless packet twice, with the same bytes: in the queue in which it
+//! waits, as for any packet, and in the account of the port and priority by which it came in. An
+//! account takes from its reserve first, then from what all share, then from its headroom. When its
+//! part of what is shared reaches the pause threshold, or its headroom is touched, the neighbour at
+//! that port is to pause; when its headroom is free again and its part lies below the threshold by
+//! the resume offset, the neighbour may go on.
 
 mod account;
 

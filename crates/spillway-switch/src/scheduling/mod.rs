@@ -57,8 +57,8 @@ pub trait Scheduling {
         turn: impl FnMut(u8),
     ) -> u8;
 
-    /// Whether it chooses among the packets of a queue. Otherwise a queue sends them in the order in
-    /// which they came.
+    /// Whether it chooses among the packets of a queue. Otherwise a queue sends them in the order
+    /// in which they came.
     fn chooses_packets(&self) -> bool {
         false
     }
@@ -82,8 +82,8 @@ pub trait Scheduling {
         false
     }
 
-    /// Whether it must hear of every packet that is sent. If not, [`on_send`](Scheduling::on_send) is
-    /// not called.
+    /// Whether it must hear of every packet that is sent. If not, [`on_send`](Scheduling::on_send)
+    /// is not called.
     fn watches_sending(&self) -> bool {
         true
     }

@@ -8,8 +8,8 @@
 //! # Rule
 //! A packet carries the number of bytes that its flow had left when it was sent (`remaining`). When
 //! a port is free:
-//! 1. The packet with the least `remaining` names the flow that is served; of equal ones, the packet
-//!    that came first.
+//! 1. The packet with the least `remaining` names the flow that is served; of equal ones, the
+//!    packet that came first.
 //! 2. Of this flow, the packet that came first is sent. (The later packets of a flow have less left
 //!    than the earlier ones. Without this step they would overtake them, and the earlier ones could
 //!    starve.)
@@ -34,10 +34,10 @@
 //! (`tests/naive_pfabric.rs`).
 //!
 //! # Cost
-//! Two walks along the queue for every packet that has waited, the second as far as the first packet
-//! of the flow. No state. With 24 packets waiting it is 79 ns for each packet's arrival and
-//! departure, with 140 it is 371 ns, and with 1,000 4.1 us, where FIFO takes 12 ns (`cargo run
-//! --release -p spillway-switch --example pfabric`).
+//! Two walks along the queue for every packet that has waited, the second as far as the first
+//! packet of the flow. No state. With 24 packets waiting it is 79 ns for each packet's arrival and
+//! departure, with 140 it is 371 ns, and with 1,000 4.1 us, where FIFO takes 12 ns
+//! (`cargo run --release -p spillway-switch --example pfabric`).
 
 use super::{Head, Scheduling, Waiting};
 use crate::backlog::Backlog;
@@ -121,9 +121,9 @@ mod tests {
         left
     }
 
-    /// Flow 1 has sent three packets, with 9, 6 and 3 KB left; flow 2 one with 4 KB left; flow 3 one
-    /// with 7 KB left. The packet with 3 KB left names flow 1, whose packets leave in order: after
-    /// its first two, its third is still the best. Then flow 2, then flow 3.
+    /// Flow 1 has sent three packets, with 9, 6 and 3 KB left; flow 2 one with 4 KB left; flow 3
+    /// one with 7 KB left. The packet with 3 KB left names flow 1, whose packets leave in order:
+    /// after its first two, its third is still the best. Then flow 2, then flow 3.
     #[test]
     fn the_flow_with_the_least_left_sends_its_packets_in_order() {
         assert_eq!(order(&[(3, 7), (1, 9), (1, 6), (2, 4), (1, 3)]), [1, 2, 4, 3, 0]);

@@ -1,5 +1,5 @@
-//! Active Buffer Management: Dynamic Thresholds, shared among the congested queues of a priority and
-//! in proportion to how fast each drains.
+//! Active Buffer Management: Dynamic Thresholds, shared among the congested queues of a priority
+//! and in proportion to how fast each drains.
 //!
 //! # Reference
 //! V. Addanki, M. Apostolaki, M. Ghobadi, S. Schmid, L. Vanbever, "ABM: Active Buffer Management in
@@ -463,8 +463,8 @@ mod tests {
 
     #[test]
     fn what_leaves_in_the_moment_in_which_it_comes_does_not_count() {
-        // As above: (4,500 + 1,500) of (10,500 + 1,500). Before and after, packets find an idle port:
-        // with them the second queue would have 9,000 of 15,000.
+        // As above: (4,500 + 1,500) of (10,500 + 1,500). Before and after, packets find an idle
+        // port: with them the second queue would have 9,000 of 15,000.
         let (mut abm, mut buffer) = abm("", 1, 2);
         let pass = |abm: &mut ActiveBufferManagement, buffer: &mut Buffer, us| {
             join(abm, buffer, us, 1, 1_500);

@@ -2,8 +2,8 @@
 //! it is dropped if it has waited for longer than a limit, which falls as the buffer fills.
 //!
 //! # Reference
-//! K. Agarwal, V. Addanki, H. Mostafaei, "Dequeue Rate-Agnostic Switch Buffer Sharing through Packet
-//! Queueing Delay", CoNEXT Student Workshop 2024, section 2 (equation 1).
+//! K. Agarwal, V. Addanki, H. Mostafaei, "Dequeue Rate-Agnostic Switch Buffer Sharing through
+//! Packet Queueing Delay", CoNEXT Student Workshop 2024, section 2 (equation 1).
 //! <https://doi.org/10.1145/3694812.3699924>
 //!
 //! # Rule

@@ -2,8 +2,8 @@
 //! the buffer for a short time.
 //!
 //! # Reference
-//! D. Shan, W. Jiang, F. Ren, "Absorbing Micro-burst Traffic by Enhancing Dynamic Threshold Policy of
-//! Data Center Switches", IEEE INFOCOM 2015. <https://doi.org/10.1109/INFOCOM.2015.7218373>
+//! D. Shan, W. Jiang, F. Ren, "Absorbing Micro-burst Traffic by Enhancing Dynamic Threshold Policy
+//! of Data Center Switches", IEEE INFOCOM 2015. <https://doi.org/10.1109/INFOCOM.2015.7218373>
 //!
 //! # Rule
 //! This is a reconstruction: only the paper's idea was available, and none of its numbers.

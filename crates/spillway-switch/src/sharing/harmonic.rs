@@ -30,9 +30,9 @@
 //! every rank, on thousands of random arrivals (`tests/naive_sharing.rs`).
 //!
 //! # Cost
-//! None beyond two comparisons while the whole buffer holds at most B / H_N, or the queue at most the
-//! least bound. Otherwise: for the form by rank, one scan of all queue lengths for every packet, and another
-//! for every queue overtaken; for the form by prefix, a sort.
+//! None beyond two comparisons while the whole buffer holds at most B / H_N, or the queue at most
+//! the least bound. Otherwise: for the form by rank, one scan of all queue lengths for every
+//! packet, and another for every queue overtaken; for the form by prefix, a sort.
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};
@@ -135,8 +135,8 @@ fn bounds(form: Form, capacity: u64, queues: usize) -> Vec<u64> {
 }
 
 /// The most bytes that violate no bound, however they are spread over queues. With T bytes in all,
-/// the k-th longest queue has at most T / k, rounded down. This is within its bound b if
-/// T < k (b + 1), which is about B / H_N for every k. With prefixes, no queues hold more than all of them.
+/// the k-th longest queue has at most T / k, rounded down. This is within its bound b if T < k (b +
+/// 1), which is about B / H_N for every k. With prefixes, no queues hold more than all of them.
 fn harmless_together(form: Form, bounds: &[u64]) -> u64 {
     let most = |(k, &bound): (u64, &u64)| match form {
         Form::Rank => bound.saturating_add(1).saturating_mul(k) - 1,

@@ -66,8 +66,8 @@ pub trait Sharing: Watch {
         false
     }
 
-    /// The next arrival is the packet of this flow that begins with the byte `seq`, on the connection
-    /// that the flow with the number `connection` opened.
+    /// The next arrival is the packet of this flow that begins with the byte `seq`, on the
+    /// connection that the flow with the number `connection` opened.
     fn introduce(&mut self, _flow: u32, _seq: u64, _connection: u32) {}
 
     /// Whether it decides about packets of this queue class, rather than admit all that fit.

@@ -7,9 +7,9 @@
 //!
 //! # Rule
 //! A port holds at most `limit` bytes, without the packet that it is sending. While q_port + s >
-//! limit, the packet with the largest `remaining` is dropped, the arrival among them; of equal ones,
-//! the one that came last. So an arrival that is as bad as the worst is itself refused. q_port:
-//! `buffer.port_bytes()`, s: `arrival.size`.
+//! limit, the packet with the largest `remaining` is dropped, the arrival among them; of equal
+//! ones, the one that came last. So an arrival that is as bad as the worst is itself refused.
+//! q_port: `buffer.port_bytes()`, s: `arrival.size`.
 //!
 //! `remaining` is the number of bytes that the packet's flow had left when it was sent. Acks and
 //! other control packets have nothing left, so none is dropped while data wait.
@@ -17,8 +17,8 @@
 //! # Departures from the paper
 //! The paper gives every port 36 KB, 2 BDP of the hosts' links. Here "2bdp" is that of the port's
 //! own rate, so a faster port has more; `limit = "36KB"` is the paper's. The paper drops one packet
-//! for each arrival. Here several small ones may go for a large one, and if the arrival is refused in
-//! the end, none is lost in vain; with packets of one size that is the same.
+//! for each arrival. Here several small ones may go for a large one, and if the arrival is refused
+//! in the end, none is lost in vain; with packets of one size that is the same.
 //!
 //! # Scope and limitations
 //! Each port needs one queue. The limit is a full packet at least. The shared buffer limits all

@@ -2,8 +2,8 @@
 //! rate.
 //!
 //! # Reference
-//! H. Rezaei, H. Almasi, B. Vamanan, "Smartbuf: An Agile Memory Management for Shared-Memory Switches
-//! in Datacenters", IEEE/ACM IWQoS 2021, section III (Algorithm 1).
+//! H. Rezaei, H. Almasi, B. Vamanan, "Smartbuf: An Agile Memory Management for Shared-Memory
+//! Switches in Datacenters", IEEE/ACM IWQoS 2021, section III (Algorithm 1).
 //!
 //! # Rule
 //! Whenever a packet leaves a port; q is what its queues then hold, without the packet in

@@ -10,8 +10,8 @@
 //! <https://doi.org/10.1145/1015467.1015499>
 //!
 //! # Rule
-//! Admit iff q_port + s <= limit and Q + s <= B, where q_port counts all queues of the port. A port's
-//! limit is
+//! Admit iff q_port + s <= limit and Q + s <= B, where q_port counts all queues of the port. A
+//! port's limit is
 //! - `form = "share"`: share * B, where share is 1/N for N ports (`share = 0`) or a given number,
 //!   which may exceed 1/N;
 //! - `form = "rtt"`: RTT * C / sqrt(n), where RTT is that of the empty network, C the port's rate,

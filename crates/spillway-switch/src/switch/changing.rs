@@ -7,8 +7,8 @@ use crate::sharing::SharingPolicy;
 use spillway_engine::Time;
 
 impl Switch {
-    /// The sharing policy takes over the parameters of another one of its kind that was made for this
-    /// switch.
+    /// The sharing policy takes over the parameters of another one of its kind that was made for
+    /// this switch.
     pub fn change_sharing(&mut self, now: Time, port: Option<u32>, fresh: SharingPolicy) {
         let adoption = Adoption { now, port, buffer: &self.buffer };
         self.sharing.adopt(fresh, &adoption);

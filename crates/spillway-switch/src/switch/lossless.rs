@@ -2,10 +2,10 @@
 //! stopped by pause frames. See [`pfc`](crate::pfc).
 //!
 //! The sharing policy's buffer is what reserves, headrooms and the lossless packets leave of it.
-//! Lossless queues are counted apart, so the policy never sees them, and no victim is taken from them;
-//! or it sees them too, and what reserves and headrooms do not use is hidden from it. An AQM manages
-//! lossless queues as others, but only marks: what it would drop passes. Where it looks at more than
-//! one queue, it finds the others there as they are.
+//! Lossless queues are counted apart, so the policy never sees them, and no victim is taken from
+//! them; or it sees them too, and what reserves and headrooms do not use is hidden from it. An AQM
+//! manages lossless queues as others, but only marks: what it would drop passes. Where it looks at
+//! more than one queue, it finds the others there as they are.
 
 use super::{Lost, Switch};
 use crate::aqm::Aqm;

@@ -73,8 +73,8 @@ impl Observer {
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Begins to observe all queues, unless they are observed. Departures must not be deferred beyond
-    /// this moment.
+    /// Begins to observe all queues, unless they are observed. Departures must not be deferred
+    /// beyond this moment.
     pub fn observe(&mut self, now: Time) {
         if self.observer.is_none() {
             let observer = Observer::new(now, self.buffer.queues().len());
@@ -93,7 +93,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         observer.peaks.len() - 1
     }
 
-    /// The counts of an observed queue until now. Departures must not be deferred beyond this moment.
+    /// The counts of an observed queue until now. Departures must not be deferred beyond this
+    /// moment.
     ///
     /// # Panics
     /// If the switch is not observed.

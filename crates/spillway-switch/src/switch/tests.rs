@@ -357,7 +357,8 @@ proptest! {
     }
 }
 
-// Victims other than a tail ------------------------------------------------------------------------
+// Victims other than a tail
+// ------------------------------------------------------------------------
 
 /// A sharing policy that pushes the worst packet out of the arrival's queue.
 #[derive(Debug)]
@@ -521,7 +522,8 @@ fn who_pushes_out_must_say_so() {
     }
 }
 
-// Ports that send in order -------------------------------------------------------------------------
+// Ports that send in order
+// -------------------------------------------------------------------------
 
 #[test]
 fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {

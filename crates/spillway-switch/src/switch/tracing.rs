@@ -212,8 +212,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Whether arrivals are traced, those that pass an idle port as well, or announced to the sharing
-    /// policy. Then each one is decided about on its own.
+    /// Whether arrivals are traced, those that pass an idle port as well, or announced to the
+    /// sharing policy. Then each one is decided about on its own.
     pub(super) fn traces_arrivals(&self) -> bool {
         self.decisions.is_some() || self.fates.is_some() || self.bursts.is_some() || self.introduces
     }

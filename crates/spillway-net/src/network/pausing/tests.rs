@@ -1,7 +1,7 @@
 //! Pauses by hand, to the picosecond.
 //!
-//! A byte takes 1 ns on every line, and every line has a delay of 10 us, so a packet of 1,000 bytes takes
-//! 1 us to be sent and a pause frame of 64 bytes 64 ns.
+//! A byte takes 1 ns on every line, and every line has a delay of 10 us, so a packet of 1,000 bytes
+//! takes 1 us to be sent and a pause frame of 64 bytes 64 ns.
 
 use super::Pause;
 use crate::event::Kind;
@@ -91,17 +91,17 @@ const STATIC: &str =
     "kind = \"static\", threshold = \"3KB\", resume_offset = \"2KB\", reserve = \"0B\"";
 
 /// Two hosts send 20 packets each, from time 0, and packet n of both arrives at 11 + n us. At 11 us
-/// host 0's packet passes and host 2's waits: 1 in its account. Each microsecond one packet leaves and
-/// two come. Order of what waits at port 1: by arrival, host 0's before host 2's.
+/// host 0's packet passes and host 2's waits: 1 in its account. Each microsecond one packet leaves
+/// and two come. Order of what waits at port 1: by arrival, host 0's before host 2's.
 ///
 /// After the arrivals at 11 + n us, n + 1 packets of 2 (n + 1) have begun to be sent: they leave in
-/// turn, 0, 2, 0, 2... After n = 0: account 0 holds 0, account 2 holds 1. At 12 us host 2's first leaves
-/// (a port sends before packets arrive): then both have 1. 13 us: host 0's second leaves: 1 and 2.
-/// 14 us: 2 and 2. 15 us: 2 and 3: account 2 has reached 3,000 bytes, and pauses host 2. 16 us: host 2's
-/// third leaves and another comes: 3 and 3: account 0 pauses host 0.
+/// turn, 0, 2, 0, 2... After n = 0: account 0 holds 0, account 2 holds 1. At 12 us host 2's first
+/// leaves (a port sends before packets arrive): then both have 1. 13 us: host 0's second leaves: 1
+/// and 2. 14 us: 2 and 2. 15 us: 2 and 3: account 2 has reached 3,000 bytes, and pauses host 2. 16
+/// us: host 2's third leaves and another comes: 3 and 3: account 0 pauses host 0.
 ///
-/// The frame to host 2 goes on line 5 (from the switch to host 2), which is idle, at 15 us: it arrives at
-/// 15.064 + 10 = 25.064 us. That to host 0 acts at 26.064 us.
+/// The frame to host 2 goes on line 5 (from the switch to host 2), which is idle, at 15 us: it
+/// arrives at 15.064 + 10 = 25.064 us. That to host 0 acts at 26.064 us.
 #[test]
 fn a_pause_is_sent_when_an_account_reaches_its_threshold_and_acts_at_the_next_packet() {
     let mut bench = bench(STATIC);
@@ -113,17 +113,18 @@ fn a_pause_is_sent_when_an_account_reaches_its_threshold_and_acts_at_the_next_pa
     assert_eq!([0, 2].map(|line| bench.net.lines[line].accepted_bytes), [20_000; 2]);
 }
 
-/// The same with 40 packets: host 2's packet that began at 25 us is finished at 26 us, and its next one
-/// does not begin. Host 0's last began at 26 us.
+/// The same with 40 packets: host 2's packet that began at 25 us is finished at 26 us, and its next
+/// one does not begin. Host 0's last began at 26 us.
 ///
-/// Packets that come after the pause: 26 of host 2 in all, the last arrives at 36 us. Of host 0 27, the
-/// last arrives at 37 us.
+/// Packets that come after the pause: 26 of host 2 in all, the last arrives at 36 us. Of host 0 27,
+/// the last arrives at 37 us.
 ///
-/// Departures go on in the order of arrival, one per microsecond. The packets of both up to host 2's
-/// 26th are 52, and host 0's 27th is the 53rd. The k-th leaves at 10 + k us. An account goes on when its
-/// headroom is empty and it has at most 1,000 bytes. Host 2's 25th, the 50th of all, leaves at 60 us, when
-/// one is left: the frame arrives at 70.064 us, and host 2's NIC sends from then on. Host 0's are the 1st,
-/// 3rd ..., so its 26th is the 51st and leaves at 61 us, with one left: its frame acts at 71.064 us.
+/// Departures go on in the order of arrival, one per microsecond. The packets of both up to host
+/// 2's 26th are 52, and host 0's 27th is the 53rd. The k-th leaves at 10 + k us. An account goes on
+/// when its headroom is empty and it has at most 1,000 bytes. Host 2's 25th, the 50th of all,
+/// leaves at 60 us, when one is left: the frame arrives at 70.064 us, and host 2's NIC sends from
+/// then on. Host 0's are the 1st, 3rd ..., so its 26th is the 51st and leaves at 61 us, with one
+/// left: its frame acts at 71.064 us.
 #[test]
 fn a_pause_ends_when_the_account_has_fallen_by_the_offset() {
     let mut bench = bench(STATIC);
@@ -138,15 +139,16 @@ fn a_pause_ends_when_the_account_has_fallen_by_the_offset() {
     let (first, second) =
         ((2, 25_064 * NS, Some(70_064 * NS)), (0, 26_064 * NS, Some(71_064 * NS)));
     assert_eq!(ended(&mut bench), [first, second]);
-    // Host 2's packet begins when the pause ends, at 70.064 us, and the next one a microsecond later.
+    // Host 2's packet begins when the pause ends, at 70.064 us, and the next one a microsecond
+    // later.
     assert_eq!(bench.net.lines[2].busy_until.ps(), 72_064 * NS);
     run(&mut bench, 1_000_000);
     assert_eq!(bench.net.totals.arrived_packets, 80);
 }
 
-/// Nobody obeys: both hosts send all 40 packets, the last of which arrive at 50 us. 40 packets have begun
-/// to be sent then, from 11 us on, and each account holds 3,000 bytes and 2,000 of headroom, so 10 wait:
-/// 30 of 80 are lost.
+/// Nobody obeys: both hosts send all 40 packets, the last of which arrive at 50 us. 40 packets have
+/// begun to be sent then, from 11 us on, and each account holds 3,000 bytes and 2,000 of headroom,
+/// so 10 wait: 30 of 80 are lost.
 #[test]
 fn pauses_that_nobody_obeys_lose_what_headroom_does_not_hold() {
     let mut bench = bench(&format!("{STATIC}, headroom = \"2KB\", obeyed = false"));
@@ -162,12 +164,12 @@ fn pauses_that_nobody_obeys_lose_what_headroom_does_not_hold() {
 /// Headroom for the worst alignment. The reverse line has just begun a packet of 1,000 bytes when a
 /// pause is to be sent, and the sender has just begun one when it acts.
 ///
-/// Host 1 is busy for ever (its port is paused by hand), so nothing leaves. Host 0 sends without end
-/// from time 0: packets arrive at 11, 12 ... us. The third reaches the threshold of 3,000 bytes at 13 us.
-/// A packet for host 0 has begun on line 3 at 13 us - 1 ps: the frame begins 1 us later and acts at
-/// 13 us - 1 ps + 1 us + 64 ns + 10 us = 24.064 us - 1 ps. The response time is chosen so that it
-/// acts 1 ps after host 0 has begun a packet at a whole microsecond: 936,002 ps, so it acts at
-/// 25 us + 1 ps. The packet of 25 us arrives at 36 us. So packets 4 to 26 arrive after the
+/// Host 1 is busy for ever (its port is paused by hand), so nothing leaves. Host 0 sends without
+/// end from time 0: packets arrive at 11, 12 ... us. The third reaches the threshold of 3,000 bytes
+/// at 13 us. A packet for host 0 has begun on line 3 at 13 us - 1 ps: the frame begins 1 us later
+/// and acts at 13 us - 1 ps + 1 us + 64 ns + 10 us = 24.064 us - 1 ps. The response time is chosen
+/// so that it acts 1 ps after host 0 has begun a packet at a whole microsecond: 936,002 ps, so it
+/// acts at 25 us + 1 ps. The packet of 25 us arrives at 36 us. So packets 4 to 26 arrive after the
 /// pause was sent, 23 of them.
 ///
 /// The formula: 2 * 10,000 + 2 * 1,000 + 64 + 937 (936.002 rounded up) = 23,001 bytes.
@@ -195,13 +197,13 @@ fn the_formula_s_headroom_suffices_in_the_worst_alignment_and_not_a_packet_less(
     assert_eq!(lost("22999B"), (1, 22_000));
 }
 
-/// The same with two lossless priorities: a frame about the other one may have to go first. It lets that
-/// one go on, behind a packet for host 0 that has begun on line 3 at 12.999 us, and leaves at 13.999 us.
-/// The pause is sent at 13 us, and leaves from 14.063 to 14.127 us. With a response time of 873,001 ps
-/// it acts at 25 us + 1 ps, so 23 packets arrive after it, as above.
+/// The same with two lossless priorities: a frame about the other one may have to go first. It lets
+/// that one go on, behind a packet for host 0 that has begun on line 3 at 12.999 us, and leaves at
+/// 13.999 us. The pause is sent at 13 us, and leaves from 14.063 to 14.127 us. With a response time
+/// of 873,001 ps it acts at 25 us + 1 ps, so 23 packets arrive after it, as above.
 ///
-/// The formula: 2 * 10,000 + 2 * 1,000 + 2 * 64 + 874 (873.001 rounded up) = 23,002 bytes. With one frame
-/// they would be 22,938.
+/// The formula: 2 * 10,000 + 2 * 1,000 + 2 * 64 + 874 (873.001 rounded up) = 23,002 bytes. With one
+/// frame they would be 22,938.
 #[test]
 fn the_formula_s_headroom_suffices_where_a_frame_about_another_priority_goes_first() {
     let lost = |headroom: &str| {
@@ -230,8 +232,8 @@ fn the_formula_s_headroom_suffices_where_a_frame_about_another_priority_goes_fir
     assert_eq!(lost("22938B"), (1, 22_000));
 }
 
-/// The same where what is shared is full before the threshold is reached: the packet on which the pause
-/// is sent goes into headroom, too, so 24 packets need room there.
+/// The same where what is shared is full before the threshold is reached: the packet on which the
+/// pause is sent goes into headroom, too, so 24 packets need room there.
 ///
 /// Of a buffer with 2,500 bytes beside the headroom of three accounts, the third packet of host 0, at
 /// 13 us, finds 500. The reverse line has just begun a packet then, and the pause acts at 25 us + 1 ps. With
@@ -270,8 +272,8 @@ fn the_formula_has_room_for_the_packet_that_finds_what_is_shared_full() {
     }
 }
 
-/// The packet that crosses the threshold goes into headroom if that is asked for: then a packet more is
-/// needed there.
+/// The packet that crosses the threshold goes into headroom if that is asked for: then a packet
+/// more is needed there.
 #[test]
 fn a_packet_that_crosses_into_headroom_needs_room_there() {
     let peak = |crosses: &str| {
@@ -291,8 +293,8 @@ fn a_packet_that_crosses_into_headroom_needs_room_there() {
     assert_eq!([peak("shared"), peak("headroom")], [21_000, 22_000]);
 }
 
-/// A host whose queue of acks is not paused goes on with acks; with `pauses_acks` and one queue for both
-/// it does not.
+/// A host whose queue of acks is not paused goes on with acks; with `pauses_acks` and one queue for
+/// both it does not.
 #[test]
 fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
     let left = |more: &str| {
@@ -315,11 +317,11 @@ fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
     );
 }
 
-/// With quanta a pause ends by itself unless it is said again. 100 quanta are 6,400 bytes' time, 6.4 us;
-/// it is said again every 5 us.
+/// With quanta a pause ends by itself unless it is said again. 100 quanta are 6,400 bytes' time,
+/// 6.4 us; it is said again every 5 us.
 ///
-/// Host 0's third packet pauses it at 13 us: acts at 23.064 us, until 29.464 us. The second frame leaves
-/// at 18 us, acts at 28.064, until 34.464; and so on, every 5 us.
+/// Host 0's third packet pauses it at 13 us: acts at 23.064 us, until 29.464 us. The second frame
+/// leaves at 18 us, acts at 28.064, until 34.464; and so on, every 5 us.
 #[test]
 fn quanta_end_a_pause_that_is_not_said_again() {
     let pfc = format!(
@@ -342,20 +344,20 @@ fn quanta_end_a_pause_that_is_not_said_again() {
     bench.net.now = Time::from_us(38);
     bench.net.switches[0].pause(1, 0, false);
     bench.net.send_unpaused(4);
-    // One leaves at 38 us, the 23rd at 60 us: nothing is said again after 58 us, whose frame acts at
-    // 68.064 us, until 74.464 us.
+    // One leaves at 38 us, the 23rd at 60 us: nothing is said again after 58 us, whose frame acts
+    // at 68.064 us, until 74.464 us.
     run(&mut bench, 80_000);
     assert_eq!(ended(&mut bench)[0], (0, 23_064 * NS, Some(74_464 * NS)));
 }
 
-/// Host 1 takes in a byte in 2 ns: a packet takes 2 us. It pauses the switch with 3,000 bytes waiting,
-/// and lets it go on at 1,000.
+/// Host 1 takes in a byte in 2 ns: a packet takes 2 us. It pauses the switch with 3,000 bytes
+/// waiting, and lets it go on at 1,000.
 ///
 /// Packets arrive at host 1 from 22 us on, one each microsecond: the first is taken in at 24 us. At
-/// 22, 23 us 1 and 2 wait; at 24 us the third arrives, before the first is taken in: three, so it pauses
-/// at 24 us. The frame acts at 34.064 us: the switch has begun a packet at 34 us, which arrives at
-/// 45 us: 24 packets in all. At 24 + 2 k us the (k + 1)-th has been taken in: one is left after the 23rd, at
-/// 68 us; the frame acts at 78.064 us.
+/// 22, 23 us 1 and 2 wait; at 24 us the third arrives, before the first is taken in: three, so it
+/// pauses at 24 us. The frame acts at 34.064 us: the switch has begun a packet at 34 us, which
+/// arrives at 45 us: 24 packets in all. At 24 + 2 k us the (k + 1)-th has been taken in: one is
+/// left after the 23rd, at 68 us; the frame acts at 78.064 us.
 #[test]
 fn a_host_that_is_slow_to_take_in_packets_pauses_its_switch() {
     let nic = "nic = { receive_rate = \"4Gbps\", receive_buffer = \"100KB\", receive_threshold = \
@@ -371,12 +373,12 @@ fn a_host_that_is_slow_to_take_in_packets_pauses_its_switch() {
     assert_eq!((bench.net.totals.arrived_packets, bench.net.totals.lost_packets), (40, 0));
 }
 
-/// With `release = "end"` a packet's bytes are freed when its last bit has left, also where a pause frame
-/// comes next.
+/// With `release = "end"` a packet's bytes are freed when its last bit has left, also where a pause
+/// frame comes next.
 ///
-/// Host 2's packet for host 0 is on line 3 from 12.5 to 13.5 us. At 13 us the third packet of host 0
-/// reaches its threshold: the frame follows from 13.5 to 13.564 us, and acts 10 us later. Then a packet that
-/// came at 13.4 us is sent, until 14.464 us.
+/// Host 2's packet for host 0 is on line 3 from 12.5 to 13.5 us. At 13 us the third packet of host
+/// 0 reaches its threshold: the frame follows from 13.5 to 13.564 us, and acts 10 us later. Then a
+/// packet that came at 13.4 us is sent, until 14.464 us.
 #[test]
 fn a_packet_ahead_of_a_pause_frame_is_freed_when_it_has_left() {
     let mut bench = Bench::with(
@@ -409,12 +411,12 @@ fn a_packet_ahead_of_a_pause_frame_is_freed_when_it_has_left() {
 
 /// Four switches in a ring, each with a host that sends two hops clockwise from time 0.
 ///
-/// A host's packets come to its switch at 11, 12 ... us, and to the next one at 22, 23 ... us: from then on
-/// a switch's line to the next one has two packets to send each microsecond, that of the host first. At
-/// 22 us the host's passes, and one of the neighbour's waits. As in the star above, by turns one of either
-/// leaves and one of both comes: 1 and 1 at 23 us, 1 and 2 at 24, 2 and 2 at 25, 2 and 3 at 26 us. So all
-/// four switches pause their neighbours at 26 us: on the idle lines back the frames act at 36.064 us, and
-/// with the fourth of them the cycle closes.
+/// A host's packets come to its switch at 11, 12 ... us, and to the next one at 22, 23 ... us: from
+/// then on a switch's line to the next one has two packets to send each microsecond, that of the
+/// host first. At 22 us the host's passes, and one of the neighbour's waits. As in the star above,
+/// by turns one of either leaves and one of both comes: 1 and 1 at 23 us, 1 and 2 at 24, 2 and 2 at
+/// 25, 2 and 3 at 26 us. So all four switches pause their neighbours at 26 us: on the idle lines
+/// back the frames act at 36.064 us, and with the fourth of them the cycle closes.
 #[test]
 fn a_deadlock_is_found_when_the_last_pause_acts_unless_a_frame_will_end_one() {
     for ends in ["\"resume\"", "\"quanta\", quanta = 900, refresh_after = \"40us\""] {
@@ -466,8 +468,8 @@ fn a_deadlock_is_found_when_the_last_pause_acts_unless_a_frame_will_end_one() {
     }
 }
 
-/// At 800 Gbps 64 bytes take 640 ps, cut to none. Two frames that wait for the same packet still act in the
-/// order in which they were sent, whatever the numbers of their events.
+/// At 800 Gbps 64 bytes take 640 ps, cut to none. Two frames that wait for the same packet still
+/// act in the order in which they were sent, whatever the numbers of their events.
 #[test]
 fn frames_act_in_the_order_in_which_they_were_sent() {
     let text = format!(

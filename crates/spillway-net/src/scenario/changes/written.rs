@@ -1,7 +1,7 @@
 //! Changes in a scenario with every value written out.
 //!
-//! A tier that has a section is written out with all policies, so that they look like its own. What is
-//! set without a tier would not reach it, so such a path is written for each tier that it means.
+//! A tier that has a section is written out with all policies, so that they look like its own. What
+//! is set without a tier would not reach it, so such a path is written for each tier that it means.
 
 use super::Change;
 use crate::scenario::Scenario;

@@ -1,7 +1,7 @@
 //! A look at a run from outside: numbers of this moment, and what has happened since the last look.
 //!
-//! To look changes nothing. What is not counted in every run is counted from the first look at it. Each
-//! name remembers when it was last looked at, so that looks at one do not disturb another.
+//! To look changes nothing. What is not counted in every run is counted from the first look at it.
+//! Each name remembers when it was last looked at, so that looks at one do not disturb another.
 
 mod signals;
 
@@ -46,8 +46,8 @@ pub struct Look {
 }
 
 impl Simulation {
-    /// Looks at signals: what they are now, or what has happened since the last look at each name. One
-    /// that has not been named before counts from now on.
+    /// Looks at signals: what they are now, or what has happened since the last look at each name.
+    /// One that has not been named before counts from now on.
     ///
     /// # Errors
     /// If a name is none of a signal. Then nothing has been looked at.

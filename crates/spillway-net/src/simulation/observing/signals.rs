@@ -206,7 +206,8 @@ pub struct Named {
     pub signal: Signal,
     /// What its numbers are of.
     pub places: Places,
-    /// Their number along each axis. Of a signal with a number for each flow, it is not known before.
+    /// Their number along each axis. Of a signal with a number for each flow, it is not known
+    /// before.
     pub shape: Vec<usize>,
 }
 

@@ -1,9 +1,9 @@
 //! Collectives: the hosts of a job send to each other in steps, again and again.
 //!
 //! # Rule
-//! A rank begins a step when all flows that it sends and receives in the step before are complete. The
-//! first step of an iteration begins `compute` and a jitter later than the last step of the iteration
-//! before ended at this rank; ranks do not wait for each other, but through their steps.
+//! A rank begins a step when all flows that it sends and receives in the step before are complete.
+//! The first step of an iteration begins `compute` and a jitter later than the last step of the
+//! iteration before ended at this rank; ranks do not wait for each other, but through their steps.
 
 mod schedule;
 mod state;
@@ -156,8 +156,8 @@ impl Pattern for Collective {
         true
     }
 
-    /// Where the jitter exceeds the duration, some hosts start too late. What they keep others from is
-    /// not reckoned.
+    /// Where the jitter exceeds the duration, some hosts start too late. What they keep others from
+    /// is not reckoned.
     fn expected(&self) -> Expected {
         let (mut bytes, mut largest) = (0, 0);
         for step in 0..self.schedule.steps() {

@@ -1,24 +1,24 @@
 //! Who sends how much to whom in each step of a collective.
 //!
 //! # Reference
-//! All-reduce by a ring: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-//! workstations", Journal of Parallel and Distributed Computing 69(2), 2009. By halving and doubling:
-//! R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH",
-//! International Journal of High Performance Computing Applications 19(1), 2005, section 4.5
-//! (Rabenseifner's algorithm).
+//! All-reduce by a ring: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for
+//! clusters of workstations", Journal of Parallel and Distributed Computing 69(2), 2009. By halving
+//! and doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+//! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+//! 2005, section 4.5 (Rabenseifner's algorithm).
 //!
 //! # Rule
-//! Of n ranks each has `size` bytes, in n blocks as equal as whole bytes allow: block b reaches from byte
-//! floor(size b / n) to floor(size (b + 1) / n).
+//! Of n ranks each has `size` bytes, in n blocks as equal as whole bytes allow: block b reaches
+//! from byte floor(size b / n) to floor(size (b + 1) / n).
 //! - Ring: 2 (n - 1) steps; each rank sends to the next one. In step s < n - 1 rank r sends block r - s,
 //!   which the next one adds to its own; then, in step n - 1 + s, block r + 1 - s, which is final. All
 //!   modulo n.
-//! - Halving and doubling, for n a power of two: 2 log2 n steps. In step s < log2 n rank r exchanges with
-//!   r xor 2^s: of the blocks that it is still to reduce it keeps the lower half if bit s of r is 0, and
-//!   the upper one otherwise, and sends the other half. Then the same in the opposite order: it sends
-//!   what it has, and has twice as much.
-//! - All to all, in p phases: the n - 1 others are split into p groups as equal as possible. In phase i
-//!   rank r sends `size` bytes to each of r + k, for k from floor((n - 1) i / p) + 1 to
+//! - Halving and doubling, for n a power of two: 2 log2 n steps. In step s < log2 n rank r
+//!   exchanges with r xor 2^s: of the blocks that it is still to reduce it keeps the lower half if
+//!   bit s of r is 0, and the upper one otherwise, and sends the other half. Then the same in the
+//!   opposite order: it sends what it has, and has twice as much.
+//! - All to all, in p phases: the n - 1 others are split into p groups as equal as possible. In
+//!   phase i rank r sends `size` bytes to each of r + k, for k from floor((n - 1) i / p) + 1 to
 //!   floor((n - 1)(i + 1) / p), modulo n.
 
 use std::ops::Range;
@@ -157,8 +157,8 @@ mod tests {
         assert!(by_step.iter().all(|step| [step[0][0].0, step[1][0].0, step[2][0].0] == [1, 2, 0]));
     }
 
-    /// Four ranks with 8 bytes. Over bit 0 ranks 0 and 1 exchange halves of 4 bytes, 2 and 3 too; over
-    /// bit 1 quarters of 2 bytes. Then the same backwards.
+    /// Four ranks with 8 bytes. Over bit 0 ranks 0 and 1 exchange halves of 4 bytes, 2 and 3 too;
+    /// over bit 1 quarters of 2 bytes. Then the same backwards.
     #[test]
     fn halving_sends_less_each_time_and_doubling_more() {
         let by_step = sent(&schedule(Algorithm::HalvingDoubling, 4, 8));
@@ -168,15 +168,15 @@ mod tests {
         assert_eq!(steps[1], [(2, 2), (3, 2), (0, 2), (1, 2)]);
         assert_eq!(steps[2], steps[1]);
         assert_eq!(steps[3], steps[0]);
-        // With 7 bytes blocks have 1, 2, 2 and 2: rank 0 gives 2 and 3, of 4 bytes, then block 1; it
-        // ends with block 0.
+        // With 7 bytes blocks have 1, 2, 2 and 2: rank 0 gives 2 and 3, of 4 bytes, then block 1;
+        // it ends with block 0.
         let uneven = schedule(Algorithm::HalvingDoubling, 4, 7);
         let of_rank_0: Vec<_> = (0..4).flat_map(|step| uneven.sends(0, step)).collect();
         assert_eq!(of_rank_0, [(1, 4), (2, 2), (2, 1), (1, 3)]);
     }
 
-    /// Ranks start with themselves in each block's sum, as a bit. In the first half of all steps who
-    /// receives adds, in the second half it takes what is final.
+    /// Ranks start with themselves in each block's sum, as a bit. In the first half of all steps
+    /// who receives adds, in the second half it takes what is final.
     #[test]
     fn whoever_follows_it_has_the_sum_of_all() {
         let check = |algorithm, ranks: u32| {

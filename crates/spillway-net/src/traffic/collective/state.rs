@@ -21,15 +21,15 @@ pub struct State {
 #[derive(Clone, Debug, Default)]
 struct Course {
     ranks: Vec<Rank>,
-    /// Flows that have arrived, by the rank that received them and the step, where it has not done that
-    /// step.
+    /// Flows that have arrived, by the rank that received them and the step, where it has not done
+    /// that step.
     arrived: BTreeMap<(u32, u64), u32>,
     /// The iterations that have begun and not ended.
     iterations: BTreeMap<u32, Iterating>,
     /// Flows that have not started.
     left: u64,
-    /// The first iteration that a rank would have gone on with too late, if there is one. Those before
-    /// it may still end.
+    /// The first iteration that a rank would have gone on with too late, if there is one. Those
+    /// before it may still end.
     cut: Option<u32>,
 }
 
@@ -124,8 +124,8 @@ impl State {
         })
     }
 
-    /// A rank begins the step that it has come to. If that would be too late, it and all that wait for it
-    /// never go on.
+    /// A rank begins the step that it has come to. If that would be too late, it and all that wait
+    /// for it never go on.
     fn begin(&mut self, job: u32, rank: u32, now: Time) -> Option<Begin> {
         let State { jobs, schedule, courses, .. } = self;
         let course = &mut courses[job as usize];

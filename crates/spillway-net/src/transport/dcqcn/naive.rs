@@ -167,8 +167,8 @@ impl Naive {
         self.schedule(Timer::Increase, now + self.rules.increase_timer);
     }
 
-    /// Bytes are counted from the last cut or the last time that they raised the rate, whichever came
-    /// later.
+    /// Bytes are counted from the last cut or the last time that they raised the rate, whichever
+    /// came later.
     fn send(&mut self, now: Time, bytes: u64) -> Time {
         self.run_to(now);
         let gap = bytes as f64 * 8e12 / self.rate;

@@ -1,8 +1,8 @@
 //! The reaction point: a rate that notifications cut, and that a timer and a byte counter raise.
 //!
-//! Its timers are no events. What they would have done is done when the rate is needed: when a packet
-//! is sent or a notification comes. A timer expires after everything else that happens at its time;
-//! of several at the same time alpha's comes first, then the increase, then the cut.
+//! Its timers are no events. What they would have done is done when the rate is needed: when a
+//! packet is sent or a notification comes. A timer expires after everything else that happens at
+//! its time; of several at the same time alpha's comes first, then the increase, then the cut.
 
 use spillway_engine::Time;
 
@@ -324,8 +324,8 @@ mod tests {
         point.on_notification(Time::from_us(us));
     }
 
-    /// From 40 Gbps half is left, alpha stays 1. Every 50 us: twice half of the way back to 40 Gbps,
-    /// 30 and 35; then the target would be 41 Gbps, more than the line's rate: 37.5.
+    /// From 40 Gbps half is left, alpha stays 1. Every 50 us: twice half of the way back to 40
+    /// Gbps, 30 and 35; then the target would be 41 Gbps, more than the line's rate: 37.5.
     #[test]
     fn a_notification_cuts_at_once_and_fast_recovery_returns_to_the_rate_before() {
         let mut point = ReactionPoint::new(PAPER);
@@ -339,8 +339,8 @@ mod tests {
     }
 
     /// A second notification 10 us after the first: the target is 20 Gbps now, the rate 10. Then 15
-    /// and 17.5; from the third step on the target rises by 1 Gbps: 21 and 19.25; from the fourth on
-    /// by 8 and 16 Gbps, up to the line's rate: 29 and 24.125, 40 and 32.0625.
+    /// and 17.5; from the third step on the target rises by 1 Gbps: 21 and 19.25; from the fourth
+    /// on by 8 and 16 Gbps, up to the line's rate: 29 and 24.125, 40 and 32.0625.
     #[test]
     fn after_fast_recovery_the_target_rises_and_then_faster() {
         let mut point = ReactionPoint::new(PAPER);
@@ -375,8 +375,8 @@ mod tests {
         assert_eq!(of(&mut halved, 260), (36.03125, 40.0));
     }
 
-    /// From 1, alpha halves every 55 us without a notification; one brings it half of the way back to
-    /// 1, after the cut, or before it.
+    /// From 1, alpha halves every 55 us without a notification; one brings it half of the way back
+    /// to 1, after the cut, or before it.
     #[test]
     fn alpha_decays_without_notifications_and_rises_with_them() {
         let mut point = ReactionPoint::new(PAPER);
@@ -409,8 +409,9 @@ mod tests {
         assert_eq!(at(&mut point, 100), (15.0, 20.0, 0.5));
     }
 
-    /// 10,000 bytes are ten packets. After the cut to 20 Gbps the tenth brings 30, the twentieth 35,
-    /// and the thirtieth, the first behind fast recovery, 37.5. A gap is that of the rate before.
+    /// 10,000 bytes are ten packets. After the cut to 20 Gbps the tenth brings 30, the twentieth
+    /// 35, and the thirtieth, the first behind fast recovery, 37.5. A gap is that of the rate
+    /// before.
     #[test]
     fn a_byte_counter_increases_the_rate_too() {
         let rules = Rules { byte_counter: Some(10_000), ..PAPER };
@@ -459,8 +460,8 @@ mod tests {
         assert_eq!(target(&point), 237.0);
     }
 
-    /// The first notification comes at 100 us. Alpha is updated at 101, 102, ..., cuts are considered
-    /// at 104, 108, ...: the first one is made at 104 us, with an alpha of 1/16.
+    /// The first notification comes at 100 us. Alpha is updated at 101, 102, ..., cuts are
+    /// considered at 104, 108, ...: the first one is made at 104 us, with an alpha of 1/16.
     #[test]
     fn free_running_timers_find_notifications_later() {
         let mut point = ReactionPoint::new(FREE);
@@ -483,8 +484,8 @@ mod tests {
         assert_eq!(at(&mut point, 138).0, (38.75 * (1.0 - alpha / 2.0) + 40.0) / 2.0);
     }
 
-    /// Timers of 4 us: a cut at 4 us, an increase at 8 us, and there a cut after it, which makes the
-    /// rate of that moment the target.
+    /// Timers of 4 us: a cut at 4 us, an increase at 8 us, and there a cut after it, which makes
+    /// the rate of that moment the target.
     #[test]
     fn an_increase_comes_before_a_cut_at_the_same_time() {
         let rules = Rules { g: 0.0, increase_timer: Time::from_us(4), alpha0: 0.5, ..FREE };
@@ -527,8 +528,8 @@ mod tests {
         assert_eq!(all(Clamp::AfterByteCounter), [40.0, 40.0, 35.0]);
     }
 
-    /// From 40 Gbps to 4 and 0.4: a target above ten times the rate becomes 5 Gbps, not 40, with the
-    /// first step; the second step is one as always.
+    /// From 40 Gbps to 4 and 0.4: a target above ten times the rate becomes 5 Gbps, not 40, with
+    /// the first step; the second step is one as always.
     #[test]
     fn a_target_far_above_may_shrink() {
         let rules = Rules { shrinks_target: true, clamp: Clamp::AfterIncrease, ..PAPER };
@@ -563,7 +564,8 @@ mod tests {
         told(&mut waits, 10);
         assert_eq!(at(&mut waits, 59).0, 40.0);
         assert_eq!(at(&mut waits, 60).0, 20.0);
-        // Where timers run freely, the first may come at once: the next are considered at 14 us, ...
+        // Where timers run freely, the first may come at once: the next are considered at 14 us,
+        // ...
         let mut free = ReactionPoint::new(Rules { cuts_at_once: true, g: 0.0, ..FREE });
         told(&mut free, 10);
         assert_eq!(at(&mut free, 10).0, 20.0);

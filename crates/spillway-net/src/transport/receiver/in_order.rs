@@ -1,5 +1,5 @@
-//! A receiver that accepts only the packet that it expects, as RDMA's NICs under go-back-N. It needs
-//! no memory for what comes too early.
+//! A receiver that accepts only the packet that it expects, as RDMA's NICs under go-back-N. It
+//! needs no memory for what comes too early.
 
 use super::{AckFields, AckPolicy, EcnEcho, Receiver, Segment};
 use spillway_engine::Time;
@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 /// How such a receiver answers what it discards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InOrderRule {
-    /// The time after which a NACK for the same byte is sent again, if packets still come too early.
+    /// The time after which a NACK for the same byte is sent again, if packets still come too
+    /// early.
     pub nack_interval: Time,
     /// Whether a packet that has arrived before is acknowledged.
     pub answers_old: bool,
@@ -89,8 +90,8 @@ mod tests {
         in_order: Some(RULE),
     };
 
-    /// What an ack says: the segment that it asks for, the one that came too early if it is a NACK, when
-    /// the packet was sent that it answers, and whether it echoes a mark.
+    /// What an ack says: the segment that it asks for, the one that came too early if it is a NACK,
+    /// when the packet was sent that it answers, and whether it echoes a mark.
     type Told = (u64, Option<u64>, u64, bool);
 
     /// A receiver whose segments have 100 bytes.
@@ -127,8 +128,8 @@ mod tests {
         }
     }
 
-    /// Segment 1 is lost. 2 causes a NACK, 3 and 4 come within 500 us of it. 1 is sent again and lost
-    /// again, and 2 comes 1 ps before the interval is over, 3 when it is. Then all come.
+    /// Segment 1 is lost. 2 causes a NACK, 3 and 4 come within 500 us of it. 1 is sent again and
+    /// lost again, and 2 comes 1 ps before the interval is over, 3 when it is. Then all come.
     #[test]
     fn a_gap_is_told_once_in_an_interval() {
         let mut bench = Bench::new(EACH);
@@ -176,7 +177,8 @@ mod tests {
         assert_eq!(bench.comes(12, 3, true), []);
         assert_eq!(bench.comes(13, 1, false), [(2, None, 8, false)]);
         assert_eq!(bench.comes(14, 3, true), [(2, Some(3), 9, true)]);
-        // Latched, a mark is echoed until the sender has cut, also one of a packet without an answer.
+        // Latched, a mark is echoed until the sender has cut, also one of a packet without an
+        // answer.
         let mut latched = Bench::new(AckPolicy { echo: EcnEcho::Latched, ..EACH });
         assert_eq!(latched.comes(10, 1, false), [(0, Some(1), 5, false)]);
         assert_eq!(latched.comes(11, 2, true), []);

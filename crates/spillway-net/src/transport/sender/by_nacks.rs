@@ -1,21 +1,22 @@
 //! A sender whose receiver tells of losses in NACKs, as RDMA's NICs have it.
 //!
-//! - What is in flight is a range, whatever of it has arrived: from the first unacknowledged byte to
-//!   the next one to be sent. A window ends so far behind the first unacknowledged byte. The first
-//!   unacknowledged segment may always be sent.
+//! - What is in flight is a range, whatever of it has arrived: from the first unacknowledged byte
+//!   to the next one to be sent. A window ends so far behind the first unacknowledged byte. The
+//!   first unacknowledged segment may always be sent.
 //! - No loss and no timeout changes the window or the pace.
-//! - The timeout is fixed. It runs while something is in flight; every ack and NACK restarts it, as in
-//!   the InfiniBand specification (volume 1, o9-85).
+//! - The timeout is fixed. It runs while something is in flight; every ack and NACK restarts it, as
+//!   in the InfiniBand specification (volume 1, o9-85).
 //!
-//! **Go-back-N.** A NACK acknowledges all before the byte that it tells, and the sender goes on from
-//! there, over data that it has sent before. A timeout does the same. NACKs that come too late, of a byte
-//! that is acknowledged, change nothing.
+//! **Go-back-N.** A NACK acknowledges all before the byte that it tells, and the sender goes on
+//! from there, over data that it has sent before. A timeout does the same. NACKs that come too
+//! late, of a byte that is acknowledged, change nothing.
 //!
-//! **Selective (IRN).** A NACK begins a recovery, which lasts until everything is acknowledged that had
-//! been sent before. In a recovery the first missing segment is sent again, once, and so are those
-//! behind which something has arrived; then new data follow, as far as the bound on what is in flight
-//! allows. A segment that is lost again is found by a timeout, which begins the recovery anew. With few
-//! packets in flight the timeout is short. One that expires when there are more is extended.
+//! **Selective (IRN).** A NACK begins a recovery, which lasts until everything is acknowledged that
+//! had been sent before. In a recovery the first missing segment is sent again, once, and so are
+//! those behind which something has arrived; then new data follow, as far as the bound on what is
+//! in flight allows. A segment that is lost again is found by a timeout, which begins the recovery
+//! anew. With few packets in flight the timeout is short. One that expires when there are more is
+//! extended.
 
 use super::{AckSegment, Detector, Piece, Sender};
 use crate::transport::window::{Ack, CongestionControl};

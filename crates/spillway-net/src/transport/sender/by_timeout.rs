@@ -44,8 +44,8 @@ impl ByTimeout {
 
 impl Sender {
     /// Whether the sender leaves out a segment if it has arrived, without being told so. From the
-    /// second timeout in a row on it sends the first unacknowledged one all the same: its ack may be
-    /// lost.
+    /// second timeout in a row on it sends the first unacknowledged one all the same: its ack may
+    /// be lost.
     pub fn leaves_out(&self, piece: &Piece) -> bool {
         let is_first = piece.seq == self.board.una;
         let Detector::FixedTimeout(state) = &self.detector else { return false };

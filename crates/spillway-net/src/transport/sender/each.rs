@@ -18,8 +18,8 @@ impl Sender {
         (repairs, ends)
     }
 
-    /// Reacts to losses that were just found; `of_new_window` tells whether one of them was sent after
-    /// a loss last cut the window. Returns whether they cut it.
+    /// Reacts to losses that were just found; `of_new_window` tells whether one of them was sent
+    /// after a loss last cut the window. Returns whether they cut it.
     pub(super) fn react_to_losses(&mut self, of_new_window: bool, transport: &ClosedLoop) -> bool {
         let cuts = match self.phase {
             Phase::Open => true,

@@ -13,8 +13,8 @@ use crate::transport::{Access, ClosedLoop, Connections, LossDetection, Restart};
 use spillway_engine::Time;
 
 impl Sender {
-    /// Takes the next flow, of `size` bytes, after the connection has been idle for a while. Returns
-    /// the number of its first byte.
+    /// Takes the next flow, of `size` bytes, after the connection has been idle for a while.
+    /// Returns the number of its first byte.
     pub fn begin_next(
         &mut self,
         now: Time,
@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(next(&mut s, &t, us(10), 3_000), 2_000);
         assert!(s.take_cut(), "the cut is announced with the next flow");
         assert_eq!(sends(&mut s, &t, us(210)), [2_000, 3_000]);
-        // The next window of data ends with the first ack behind byte 2000. The cut holds no longer.
+        // The next window of data ends with the first ack behind byte 2000. The cut holds no
+        // longer.
         acked(&mut s, &t, us(290), 3_000, false);
         assert_eq!(alpha(&s), (15.0 / 16.0) * (15.0 / 16.0));
         // mss * acked / cwnd = 1000 * 1000 / 2000.

@@ -69,9 +69,9 @@ fn a_packet_that_waits_for_its_pace_may_move() {
     assert_eq!(due("true"), [800, 900, 700]);
 }
 
-/// 10 Gbps and 25 us are 31,250 bytes. Packet 31 leaves with 31,000 bytes in flight, whether it is full
-/// or the last one, of 100 bytes. With 32,000 in flight a last packet of 100 bytes waits as a full one
-/// does, until an ack leaves 31,000.
+/// 10 Gbps and 25 us are 31,250 bytes. Packet 31 leaves with 31,000 bytes in flight, whether it is
+/// full or the last one, of 100 bytes. With 32,000 in flight a last packet of 100 bytes waits as a
+/// full one does, until an ack leaves 31,000.
 #[test]
 fn a_short_packet_leaves_as_a_full_one_would() {
     for kind in [
@@ -522,9 +522,10 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     assert_eq!(paced(&mut s, us(961)).0, Some(6));
 }
 
-/// A mark has cut the window to half a segment, and what was in flight is acknowledged. The reduction
-/// goes on until something that is sent after the cut is acknowledged, as in ns-3; its target is half a
-/// segment, though the window has grown to one and a half. Without a segment no ack would ever come.
+/// A mark has cut the window to half a segment, and what was in flight is acknowledged. The
+/// reduction goes on until something that is sent after the cut is acknowledged, as in ns-3; its
+/// target is half a segment, though the window has grown to one and a half. Without a segment no
+/// ack would ever come.
 #[test]
 fn a_reduction_to_less_than_a_segment_lets_one_go_when_nothing_is_out() {
     let text = "reduction = \"proportional-ns3\"\nmin_window = \"300B\"";

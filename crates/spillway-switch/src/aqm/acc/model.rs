@@ -1,9 +1,9 @@
 //! The file of a trained agent.
 //!
-//! [safetensors](https://github.com/huggingface/safetensors), version 1 of our layout. The metadata has
-//! `format` (`spillway-acc`), `version` (`1`), `crc32` (as forests have it), `interval_ps` (the time
-//! between decisions in training), `history` (how many intervals the agent sees), and whatever else the
-//! trainer tells of where it comes from.
+//! [safetensors](https://github.com/huggingface/safetensors), version 1 of our layout. The metadata
+//! has `format` (`spillway-acc`), `version` (`1`), `crc32` (as forests have it), `interval_ps` (the
+//! time between decisions in training), `history` (how many intervals the agent sees), and whatever
+//! else the trainer tells of where it comes from.
 //!
 //! | array | type, shape | |
 //! | --- | --- | --- |
@@ -141,7 +141,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The numbers of an array, all of them finite, and its shape, which is this one where it is given.
+    /// The numbers of an array, all of them finite, and its shape, which is this one where it is
+    /// given.
     fn array<T: Copy + Into<f64>, const SIZE: usize>(
         &self,
         name: &str,

@@ -65,7 +65,8 @@ impl Network {
         to
     }
 
-    /// The number of the greatest output, the first of equals. What has overflown to no number is not chosen.
+    /// The number of the greatest output, the first of equals. What has overflown to no number is
+    /// not chosen.
     pub fn best(&self, inputs: &[f32], scratch: &mut Scratch) -> u32 {
         let outputs = self.outputs(inputs, scratch);
         let mut best = 0;

@@ -13,8 +13,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that sees `history` intervals of this length, with these lines and layers. A layer is the
-    /// weights of each output, its bias behind them.
+    /// An agent that sees `history` intervals of this length, with these lines and layers. A layer
+    /// is the weights of each output, its bias behind them.
     pub fn new(
         interval_ps: u64,
         history: usize,

@@ -4,8 +4,8 @@ use crate::sharing::tests::{arrival, filled};
 
 const INTERVAL: u64 = 100;
 
-/// Three lines. y0 = 0.25, y1 = q + R, y2 = 2 R^m: the first while nothing happens, the second with a
-/// queue or packets, the third where most is marked.
+/// Three lines. y0 = 0.25, y1 = q + R, y2 = 2 R^m: the first while nothing happens, the second with
+/// a queue or packets, the third where most is marked.
 fn agent() -> Agent {
     let actions = [[3_000.0, 9_000.0, 0.5], [6_000.0, 6_000.0, 1.0], [15_000.0, 60_000.0, 0.1]];
     let outputs = vec![
@@ -71,8 +71,8 @@ fn an_interval_in_numbers_by_hand() {
     let mut acc = acc("hand", &agent(), "");
     assert_eq!(line(&acc), (3_000, 9_000));
     let empty = filled(&[0]);
-    // Four packets come at 0 and wait; one leaves at 20 us, one at 60 us. A fifth passes at 90 us. One of
-    // the four is marked.
+    // Four packets come at 0 and wait; one leaves at 20 us, one at 60 us. A fifth passes at 90 us.
+    // One of the four is marked.
     for _ in 0..4 {
         acc.on_arrival(&packet(0), &empty);
         acc.on_enqueue(&packet(0), &empty);

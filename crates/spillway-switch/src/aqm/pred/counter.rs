@@ -84,8 +84,8 @@ pub struct Counter {
     /// Flows of the period before this one, and of this one.
     last: u32,
     now: u32,
-    /// The flow of the last packet that a bitmap or an exact counter has counted, which is none that
-    /// it lacks; [`NO_FLOW`] before the first one.
+    /// The flow of the last packet that a bitmap or an exact counter has counted, which is none
+    /// that it lacks; [`NO_FLOW`] before the first one.
     latest: u64,
     memory: Memory,
 }

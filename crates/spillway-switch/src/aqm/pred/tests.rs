@@ -65,8 +65,9 @@ fn marks_are_none_up_to_min_and_all_from_max_on() {
 
 #[test]
 fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_it() {
-    // Three packets of 1500 bytes come at once, and find 0, 1 and 2 packets; then they leave, and leave
-    // 2, 1 and 0 behind. From 3000 bytes on all are marked, and below none, for min is there too.
+    // Three packets of 1500 bytes come at once, and find 0, 1 and 2 packets; then they leave, and
+    // leave 2, 1 and 0 behind. From 3000 bytes on all are marked, and below none, for min is there
+    // too.
     for (moment, expected) in [("arrival", (vec![3], vec![])), ("departure", (vec![], vec![1]))] {
         let bounds = "min = \"3KB\"\nmax = \"3KB\"";
         let mut pred = pred(&format!("qla = false\n{bounds}\nmarks_at = \"{moment}\""));
@@ -91,9 +92,9 @@ fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_
 
 #[test]
 fn what_leaves_is_marked_by_the_flows_of_that_moment() {
-    // 60 KB are 50 KB above min, so p = N / 4; the table has 0 and 1 only, and N / 4 rounds to 1 from
-    // N = 2 on. Four flows come in the first period of 10 us, and none later: N is 4 in the first two
-    // periods, and then 1.
+    // 60 KB are 50 KB above min, so p = N / 4; the table has 0 and 1 only, and N / 4 rounds to 1
+    // from N = 2 on. Four flows come in the first period of 10 us, and none later: N is 4 in the
+    // first two periods, and then 1.
     let mut pred = pred(&format!(
         "{FIXED}counter = \"exact\"\nt_fcs = \"10us\"\nlambda = 0.5\ntable_step = \"10KB\"\n\
          table_bits = 1\nmarks_at = \"departure\""

@@ -12,8 +12,8 @@ const POWERS: u32 = 64;
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
-    /// When the queue's (or port's) last packet was sent, but for acks that are not managed, or else
-    /// the last arrival that found it empty.
+    /// When the queue's (or port's) last packet was sent, but for acks that are not managed, or
+    /// else the last arrival that found it empty.
     idle_since: Time,
     /// The weight of a new sample (w).
     weight: f64,

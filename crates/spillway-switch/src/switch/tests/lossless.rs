@@ -10,8 +10,8 @@ use crate::policy::DropReason;
 use crate::sharing::SharingPolicy;
 use spillway_settings::Section;
 
-/// Two ports of 8 Gbps with two queues each; queue class 1 is lossless. Of 20,000 bytes, 2 * 3,000 are
-/// headroom and 2 * 500 are reserve: 13,000 are shared. The threshold is 4,000.
+/// Two ports of 8 Gbps with two queues each; queue class 1 is lossless. Of 20,000 bytes, 2 * 3,000
+/// are headroom and 2 * 500 are reserve: 13,000 are shared. The threshold is 4,000.
 fn switch(sharing: &str, settings: &str, sees_all: bool) -> Switch {
     let mut mark = Section::new("aqm", "threshold = \"1500B\"".parse().unwrap());
     let aqm = AqmPolicy::read("ecn", &mut mark, &environment()).unwrap();
@@ -129,8 +129,8 @@ fn a_policy_that_sees_all_sees_lossless_queues() {
     assert_eq!([held(false), held(true)], [5_000, 5_000]);
 }
 
-/// ECN marks from 1,500 bytes on: the third packet finds 2,000. In between a lossy packet, which does not
-/// count there.
+/// ECN marks from 1,500 bytes on: the third packet finds 2,000. In between a lossy packet, which
+/// does not count there.
 #[test]
 fn an_aqm_marks_lossless_packets_by_their_own_queue() {
     let (mut switch, mut packets) = (switch("cs", "", false), Arena::new());
@@ -143,9 +143,9 @@ fn an_aqm_marks_lossless_packets_by_their_own_queue() {
     assert_eq!(switch.marks(), 1);
 }
 
-/// 500 bytes are reserve, and the fifth packet brings what is shared to 4,500, beyond the threshold.
-/// Three more go into headroom, and the ninth is lost before the AQM could be asked. Were it told, PRED
-/// would take the ninth off the bytes that it has sent.
+/// 500 bytes are reserve, and the fifth packet brings what is shared to 4,500, beyond the
+/// threshold. Three more go into headroom, and the ninth is lost before the AQM could be asked.
+/// Were it told, PRED would take the ninth off the bytes that it has sent.
 #[test]
 fn an_aqm_does_not_hear_of_what_has_no_headroom() {
     let (mut switch, mut packets) = (switch_with("cs", "", false, Probe::default()), Arena::new());

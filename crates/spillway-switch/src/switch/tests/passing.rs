@@ -251,8 +251,8 @@ fn run(mut switch: Switch, steps: &[Step]) -> Vec<String> {
 }
 
 proptest! {
-    /// A packet that passes, whether the AQM is only told of it or asked as others are, is marked or
-    /// lost as if it had been queued and sent at once; and so are all that come after it.
+    /// A packet that passes, whether the AQM is only told of it or asked as others are, is marked
+    /// or lost as if it had been queued and sent at once; and so are all that come after it.
     #[test]
     fn aqms_decide_as_if_what_passes_had_been_queued(
         steps in prop::collection::vec(

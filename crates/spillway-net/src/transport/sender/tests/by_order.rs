@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Sends what may be sent now, each segment with the priority that this function gives it. Returns the
-/// segments and the numbers of their packets.
+/// Sends what may be sent now, each segment with the priority that this function gives it. Returns
+/// the segments and the numbers of their packets.
 fn numbered(
     sender: &mut Sender,
     transport: &ClosedLoop,
@@ -78,8 +78,8 @@ fn overtaking_is_no_loss_and_three_of_the_same_priority_are_one() {
     assert!(s.is_done());
 }
 
-/// 1 and then its repair are dropped. Only packets that are sent later with the repair's priority show
-/// the second loss, which is one of another window.
+/// 1 and then its repair are dropped. Only packets that are sent later with the repair's priority
+/// show the second loss, which is one of another window.
 #[test]
 fn a_repair_that_is_lost_is_found_by_what_is_sent_after_it() {
     let (mut s, t) = sender(100, TEN);

@@ -162,7 +162,8 @@ fn what_follows_a_timeout_ends_with_the_window_that_it_has_grown_to() {
     }
 }
 
-// Probes ---------------------------------------------------------------------------------------------
+// Probes
+// ---------------------------------------------------------------------------------------------
 
 #[test]
 fn a_probe_is_out_until_it_is_acknowledged_itself() {
@@ -237,7 +238,8 @@ fn a_probe_is_the_last_segment_if_it_has_one_byte_only() {
     assert_eq!(s.on_deadline(us(240), &t), Some(probe));
 }
 
-// Losses found by time -------------------------------------------------------------------------------
+// Losses found by time
+// -------------------------------------------------------------------------------
 
 #[test]
 fn rack_knows_nothing_of_what_its_host_has_refused() {
@@ -341,7 +343,8 @@ fn rack_refuses_what_only_acks_can_tell() {
     assert!(error.contains("transport.partial_acks_tell: means nothing with"), "{error}");
 }
 
-// As ns-3 does ---------------------------------------------------------------------------------------
+// As ns-3 does
+// ---------------------------------------------------------------------------------------
 
 const AS_NS3: &str = "loss_detection = \"ns3\"\nreduction = \"at-once\"";
 
