@@ -4,13 +4,7 @@ import pytest
 
 import spillway
 from spillway.tuning import tables
-from support import TINY
-from tune_runs import alpha, drops
-
-
-def tune(**more):
-    asked = {"over": "switch.sharing.alpha=0.5..8.0", "minimize": "drops", "seeds": "1..2"}
-    return spillway.tune(TINY, **{**asked, "jobs": 1, "trials": 12, **more})
+from tune_runs import alpha, drops, tune
 
 
 def announced(**more):

@@ -5,10 +5,12 @@ import resource
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 import spillway
+import tune_runs
 from spillway.tuning import confirm, journal, search, storage
 from support import TINY
 from tune_runs import alpha, drops, fake
@@ -22,9 +24,7 @@ def _runs(monkeypatch):
     monkeypatch.setattr(confirm, "Runs", made)
 
 
-def tune(**more):
-    asked = {"over": "switch.sharing.alpha=0.5..8.0", "minimize": "drops", "seeds": "1..2"}
-    return spillway.tune(TINY, **{**asked, "jobs": 1, "trials": 4, **more})
+tune = partial(tune_runs.tune, trials=4)
 
 
 @pytest.fixture

@@ -6,7 +6,13 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+import spillway
 from spillway.scenario import Scenario
+from support import TINY
+
+ALPHA = "switch.sharing.alpha=0.5..8.0"
+SHARING = "switch.sharing=dt,abm,lqd"
+"""What the searches of these tests vary."""
 
 Formula = Callable[[dict[str, Any], int, int], dict[str, Any]]
 """The summary of a run, given its resolved scenario, its seed, and the part of it in percent."""
@@ -57,3 +63,19 @@ def alpha(scenario: dict[str, Any]) -> float:
 def drops(value: float, **more: Any) -> dict[str, Any]:
     """A part of a summary in which so many packets were dropped."""
     return {"drops": {"full": value}, **more}
+
+
+class KilledError(Exception):
+    """Stands for the end of a process."""
+
+
+def tune(**more: Any) -> spillway.Tuned:
+    """A short search."""
+    asked = {"over": ALPHA, "minimize": "drops", "trials": 12, "seeds": "1..2", "jobs": 1}
+    return spillway.tune(TINY, **{**asked, **more})
+
+
+def values(tuned: spillway.Tuned) -> list[dict[str, Any]]:
+    """What distinguishes one study from another."""
+    kept = ("trial", "state", "set", "values", "violations", "percent", "why")
+    return [{key: trial[key] for key in kept} for trial in tuned.summary["trials"]]
