@@ -170,8 +170,10 @@ impl Hosts {
             if timeouts > 0 {
                 self.tally.timeouts += u64::from(timeouts);
                 flow.timeouts += timeouts;
-                if transport.tagging.takes_back(sender.timeouts_in_a_row()) {
-                    flow.restart = Some(sender.acknowledged() - flow.first_byte);
+                // A connection that does not open tells nothing of what the flow has sent.
+                let has_begun = !sender.is_connecting();
+                if has_begun && transport.tagging.takes_back(sender.timeouts_in_a_row()) {
+                    flow.restart = Some(sender.never_sent() - flow.first_byte);
                 }
             }
             if let Some(piece) = probe {
@@ -631,10 +633,59 @@ mod tests {
             };
             [None, None, Some(2_880), None, None, None].map(&mut after)
         };
-        let (none, taken) = (None, Some(2_880));
+        // Four segments at once, and two more after the ack.
+        let (none, taken) = (None, Some(6 * 960));
         assert_eq!(restarts("\"pias\""), [none, none, none, none, taken, taken]);
         assert_eq!(restarts("{ kind = \"pias\", reset_after = 0 }"), [none; 6]);
         assert_eq!(restarts("\"srpt\""), [none; 6]);
+    }
+
+    /// The priorities of all packets that host 0 has made, in their order: none has been freed.
+    fn priorities(bench: &Bench) -> Vec<u8> {
+        let ids = 0..bench.net.totals.made_packets as PacketId;
+        ids.map(|id| bench.net.packets[id].priority).collect()
+    }
+
+    #[test]
+    fn what_a_flow_had_in_flight_is_sent_again_at_the_best_level_after_three_timeouts() {
+        for (repairs, again) in [("as-before", 1), ("as-next", 3), ("as-first", 1)] {
+            let more = format!(
+                "initial_window = \"8pkt\", initial_rto = \"100us\", min_rto = \"100us\", tagging = \
+                 {{ kind = \"pias\", thresholds = [\"1KB\", \"3KB\"], repairs = \"{repairs}\" }}"
+            );
+            let mut bench = bench("newreno", &more, "switch = { queues_per_port = 4 }");
+            bench.start(flow(0, 1, 20 * 960));
+            // Before them 0, 960, 1,920, ... bytes were sent.
+            assert_eq!(priorities(&bench), [1, 1, 2, 2, 3, 3, 3, 3]);
+            while bench.hosts.tally.timeouts < 3 {
+                next_timer(&mut bench);
+            }
+            // The first segment, three times.
+            assert_eq!(priorities(&bench)[8..], [again, again, 1], "{repairs}");
+            let now = bench.net.now.ps();
+            // Repairs of the second and third segment; then of all others but one.
+            acked(&mut bench, now, 960, 0);
+            acked(&mut bench, now, 2_880, 0);
+            let repaired = priorities(&bench).len();
+            assert!(repaired >= 14, "{repaired}");
+            assert!(priorities(&bench)[11..].iter().all(|&level| level == 1), "{repairs}");
+            // New data count from 0.
+            acked(&mut bench, now, 7_680, 0);
+            assert_eq!(priorities(&bench)[repaired..][..4], [1, 1, 2, 2], "{repairs}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_does_not_open_takes_no_flow_back() {
+        let more =
+            "handshake = true, initial_rto = \"100us\", min_rto = \"100us\", tagging = \"qclimb\"";
+        let mut bench = bench("newreno", more, "switch = { queues_per_port = 9 }");
+        bench.start(flow(0, 1, 20 * 960));
+        while bench.hosts.tally.timeouts < 3 {
+            next_timer(&mut bench);
+        }
+        assert!(sender(&bench).is_connecting());
+        assert_eq!(bench.hosts.ends.sending(0).flow.restart, None);
     }
 
     /// A window grows with an ack only while little waits at the host's own line.

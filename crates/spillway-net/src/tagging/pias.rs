@@ -7,8 +7,8 @@
 //! # Rule
 //! A packet has the first level i with sent <= thr_i, where sent counts the payload of its flow
 //! before it; the last level if there is none. After three timeouts in a row (`reset_after`) the
-//! flow counts anew from the first byte that is not acknowledged, which takes it back to the best
-//! level.
+//! flow counts as one that has sent nothing: what it sends again has the best level, and what it
+//! sends for the first time counts from 0.
 //!
 //! # Departures from the paper
 //! Thresholds by name are those of the authors' programs for two distributions of sizes; the
