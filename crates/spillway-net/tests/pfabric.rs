@@ -249,6 +249,17 @@ fn what_does_not_go_with_priorities_of_packets_is_refused() {
              by what flows have left; it needs aqm = \"none\"",
         ),
         (
+            "switch = { sharing = \"pfabric\", aqm = \"none\", queue_limit = \"9KB\" }",
+            "switch.sharing.kind: \"pfabric\" is not valid with a queue_limit, which would lose arrivals \
+             whatever flows have left; it needs queue_limit = \"unlimited\", and has a `limit` of its own",
+        ),
+        (
+            "switch = { sharing = \"pfabric\", aqm = \"none\", release = \"end\" }",
+            "switch.sharing.kind: \"pfabric\" is not valid with release = \"end\": its limit is that of \
+             packets that can be pushed out, and the one that is being sent cannot; it needs \
+             release = \"start\"",
+        ),
+        (
             "nic = { scheduling = \"pfabric\", queues = 2 }",
             "nic.scheduling: \"pfabric\" is not valid with queues = 2: priorities are on the packets; it \
              needs one queue",

@@ -269,6 +269,7 @@ impl SwitchSettings {
             self.check_one_queue(&section)?;
             let why = ": it alone says what is lost, by what flows have left";
             self.check_no_aqm(&section, PFabricSharing::ID, why)?;
+            self.check_own_limit(&section)?;
         }
         let made = sharing.make(&environment);
         check(&section, &made)?;
@@ -345,6 +346,21 @@ impl SwitchSettings {
         }
         let problem =
             format!("{id:?} is not valid with aqm = {aqm:?}{why}; it needs aqm = \"none\"");
+        Err(section.error("kind", problem))
+    }
+
+    /// Refuses other limits than that of a policy, whose section this is, and bytes of packets that
+    /// it cannot push out.
+    fn check_own_limit(&self, section: &Section) -> Result<()> {
+        let problem = if self.queue_limit != Amount::Unlimited {
+            "\"pfabric\" is not valid with a queue_limit, which would lose arrivals whatever flows have \
+             left; it needs queue_limit = \"unlimited\", and has a `limit` of its own"
+        } else if self.release_at_end {
+            "\"pfabric\" is not valid with release = \"end\": its limit is that of packets that can be \
+             pushed out, and the one that is being sent cannot; it needs release = \"start\""
+        } else {
+            return Ok(());
+        };
         Err(section.error("kind", problem))
     }
 

@@ -133,11 +133,15 @@ fn pfabric(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"dt\", alpha = 0.5 }",
         "{ kind = \"cbm\", exempt_acks = false }",
     ]);
+    let buffer = draw.one(&["16KB", "35KB", "unlimited"]);
+    let queue_limit = draw.one(&["unlimited", "unlimited", "12pkt"]);
+    let (queue_limit, release) = match sharing.contains("pfabric") {
+        true => ("unlimited", "start"),
+        false => (queue_limit, release),
+    };
     format!(
-        "buffer = \"{}\"\nqueue_limit = \"{}\"\nuncounted_bytes = \"{}\"\nrelease = \"{release}\"\n\
+        "buffer = \"{buffer}\"\nqueue_limit = \"{queue_limit}\"\nuncounted_bytes = \"{}\"\nrelease = \"{release}\"\n\
          port_fifo_packets = {fifo}\nsharing = {sharing}\nscheduling = \"{}\"",
-        draw.one(&["16KB", "35KB", "unlimited"]),
-        draw.one(&["unlimited", "unlimited", "12pkt"]),
         draw.one(&["0B", "0B", "24B"]),
         draw.one(&["pfabric", "pfabric", "fifo"]),
     )

@@ -21,8 +21,10 @@
 //! in the end, none is lost in vain; with packets of one size that is the same.
 //!
 //! # Scope and limitations
-//! Each port needs one queue. The limit is a full packet at least. The shared buffer limits all
-//! ports together in addition; an arrival that finds it full is lost, whatever it carries.
+//! Each port needs one queue, without an AQM or a `queue_limit`, whose bytes are freed when a
+//! packet begins to be sent (`release = "start"`). The limit is a full packet at least. The shared
+//! buffer limits all ports together in addition; an arrival that finds it full is lost, whatever it
+//! carries.
 //!
 //! # Validation
 //! Loses the same packets as a second, naive implementation on thousands of random arrivals
