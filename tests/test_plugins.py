@@ -408,7 +408,7 @@ def test_a_sweep_runs_taggers_of_ones_own_beside_built_in_ones():
 def test_a_tagger_that_goes_by_bounds_warns_where_there_are_none():
     queues = ["switch.queues_per_port=3", "nic.queues=3"]
     scenario = spillway.Scenario.load(TINY).plug(plugins.Knows).set(*queues)
-    with pytest.warns(spillway.ScenarioWarning, match="goes by lower bounds") as told:
+    with pytest.warns(spillway.ScenarioWarning, match="goes by the flows' bounds") as told:
         scenario.set("transport.tagging=knows").read()
     sections = [str(each.message).partition(":")[0] for each in told]
     assert sections == ["traffic.background", "traffic.queries"]

@@ -89,8 +89,8 @@ pub(super) fn check_source(source: &Source, tagging: &Tagging) -> Result<()> {
 pub(super) fn warning(source: &Source, tagging: &Tagging) -> Option<String> {
     (tagging.knows_bounds() && !source.has_bounds()).then(|| {
         format!(
-            "traffic.{}: its tagger goes by lower bounds, and no flow has one, which leaves \"qclimb\" \
-             as \"pias\"; see `bound`",
+            "traffic.{}: its tagger goes by the flows' bounds, and none has one: it knows nothing of \
+             them; see `bound`",
             source.name()
         )
     })

@@ -35,6 +35,8 @@ pub(super) fn of(
     }
     warnings.extend(deaf_to_pauses(topology, tiers));
     warnings.extend(worse_witnesses(tiers, transports));
+    warnings.extend(levels_in_turn(tiers, transports));
+    warnings.extend(overtaken(transports));
     warnings.extend(sprayed(topology, transports, spreading));
     warnings
 }
@@ -61,16 +63,50 @@ fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String>
 /// A warning if packets of worse priorities show losses where they may come first.
 fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
     let or_worse = LossDetection::PerPriority { or_worse: true };
-    let takes = detections(transports).any(|detection| detection == or_worse);
-    let in_turn = |tier: &&TierSettings| {
-        tier.settings.queues_per_port > 1 && tier.policies()[2] != StrictPriority::ID
-    };
-    let TierSettings { tier, .. } = tiers.iter().find(in_turn).filter(|_| takes)?;
+    if !detections(transports).any(|detection| detection == or_worse) {
+        return None;
+    }
+    let of = |matches: fn(&TierSettings) -> bool| tiers.iter().find(|tier| matches(tier));
+    let (tier, how) = of(serves_in_turn)
+        .map(|tier| (tier, "serve their queues otherwise"))
+        .or_else(|| of(|tier| tier.pfc.is_some()).map(|tier| (tier, "pause some of them")))?;
+    let tier = tier.tier;
     Some(format!(
         "transport.or_worse: packets of worse priorities show losses, which is right under strict \
-         priority; ports of a {tier} serve their queues otherwise, so packets on their way are taken \
-         to be lost"
+         priority; ports of a {tier} {how}, so packets on their way are taken to be lost"
     ))
+}
+
+/// Whether a tier's ports have several queues, and others than the best are served before it is empty.
+fn serves_in_turn(tier: &TierSettings) -> bool {
+    tier.settings.queues_per_port > 1 && tier.policies()[2] != StrictPriority::ID
+}
+
+/// A warning if a tagger's levels are not served in their order.
+fn levels_in_turn(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
+    let levels = transports.iter().filter_map(|transport| transport.tagging.priorities());
+    let levels = levels.map(|levels| levels.len()).max().filter(|&levels| levels > 1)?;
+    let tier = tiers.iter().find(|tier| serves_in_turn(tier))?;
+    let (name, scheduling) = (tier.tier, tier.policies()[2]);
+    Some(format!(
+        "transport.tagging: packets get {levels} priorities, but ports of a {name} serve their queues \
+         by \"{scheduling}\", not by \"strict\""
+    ))
+}
+
+/// A warning if packets that were overtaken are taken to be lost.
+fn overtaken(transports: &[Transport]) -> Option<String> {
+    let keeps =
+        |detection| matches!(detection, LossDetection::PerPriority { .. } | LossDetection::Timeout);
+    let mut overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
+    let mistakes = |transport: &Transport| {
+        transport.closed_loop().is_some_and(|closed| !keeps(closed.losses.detection))
+    };
+    overtaking.any(mistakes).then(|| {
+        "transport.loss_detection: by its tagger later packets of a flow overtake earlier ones, which \
+         are then taken to be lost, and sent again; \"per-priority\" tells them apart"
+            .into()
+    })
 }
 
 /// A warning if the order of packets shows losses where each packet takes a path of its own.

@@ -58,6 +58,11 @@ pub trait Tagger: Debug + Send + Sync {
         false
     }
 
+    /// Whether a packet may have a better level than one of its flow that was sent before.
+    fn overtakes(&self) -> bool {
+        false
+    }
+
     /// How many bytes of a flow with this bound and size it sends on the way up, from worse levels
     /// to better ones; 0 for a flow that does not climb.
     fn climbs_to(&self, _bound: u64, _size: u64) -> u64 {
@@ -138,8 +143,8 @@ pub struct Outgoing {
     pub again: bool,
     /// The first byte that was never sent, not counting this packet.
     pub next: u64,
-    /// The first byte that it had to send when its flow was last taken back to the best level, if
-    /// it ever was.
+    /// The first byte that had never been sent when its flow was last taken back to the best level,
+    /// if it ever was.
     pub restart: Option<u64>,
     /// Retransmission timeouts that the flow has had.
     pub timeouts: u32,
@@ -219,6 +224,11 @@ impl Tagging {
     /// Whether it looks at the flows' bounds.
     pub fn knows_bounds(&self) -> bool {
         self.tagger.as_ref().is_some_and(|tagger| tagger.knows_bounds())
+    }
+
+    /// Whether packets may overtake others of their flow.
+    pub fn overtakes(&self) -> bool {
+        self.tagger.as_ref().is_some_and(|tagger| tagger.levels() > 1 && tagger.overtakes())
     }
 
     /// How many bytes of a flow with this bound and size are sent on the way up.

@@ -99,6 +99,10 @@ impl Tagger for Qclimb {
         self.down.resets_after()
     }
 
+    fn overtakes(&self) -> bool {
+        true
+    }
+
     fn knows_bounds(&self) -> bool {
         self.knowledge == Knowledge::Bound
     }

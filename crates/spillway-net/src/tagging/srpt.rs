@@ -81,6 +81,10 @@ impl Tagger for Srpt {
         self.ladder.level_of(size.saturating_sub(packet.sent))
     }
 
+    fn overtakes(&self) -> bool {
+        true
+    }
+
     fn knows_bounds(&self) -> bool {
         self.predicts
     }

@@ -16,8 +16,8 @@
 //! # Where it is right
 //! Packets of one priority stay in order where they take one path and every queue on it is served
 //! first come, first served. They also stay before later packets of worse priorities where queues
-//! are served by strict priority. Where packets are sprayed, or a failure moves a flow to another
-//! path, a packet may be taken to be lost that is only late.
+//! are served by strict priority and none is paused. Where packets are sprayed, or a failure moves
+//! a flow to another path, a packet may be taken to be lost that is only late.
 
 use super::ranges::Range;
 use super::segments::Segments;
