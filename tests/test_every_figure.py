@@ -64,6 +64,7 @@ PACKET_LEVEL = [figure for figure in EVERY if isinstance(figure.measure, Run)]
 # What is warned of is what figures are about: forests elsewhere, QCLIMB where packets overtake.
 @pytest.mark.filterwarnings("ignore:.*it was trained where")
 @pytest.mark.filterwarnings('ignore:.*routing.kind = "spray" lets them overtake')
+@pytest.mark.filterwarnings("ignore:.*by its tagger later packets of a flow overtake")
 @pytest.mark.parametrize("figure", PACKET_LEVEL, ids=[figure.name for figure in PACKET_LEVEL])
 @pytest.mark.parametrize("scale", ["quick", "full"])
 def test_every_point_is_a_scenario(figure, scale):

@@ -294,8 +294,9 @@ def test_a_tagger_is_not_copied() -> None:
         def level(self, packet: Packet) -> int:
             return 1
 
-    eight = ["switch.queues_per_port=3", "nic.queues=3", "transport.tagging=best"]
-    simulation = Simulation("leaf-spine-128", set=[*SHORT, *eight], plugins=[Best])
+    queues = ["switch.queues_per_port=3", "switch.scheduling=strict", "nic.queues=3"]
+    settings = [*SHORT, *queues, "transport.tagging=best"]
+    simulation = Simulation("leaf-spine-128", set=settings, plugins=[Best])
     simulation.run_until("300us")
     with pytest.raises(spillway.Error, match="best"):
         simulation.copy()
