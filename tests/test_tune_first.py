@@ -4,18 +4,14 @@ import pytest
 
 import spillway
 from spillway import Scenario
-from spillway.tuning import confirm, search
 from support import TINY
-from tune_runs import alpha, drops, fake
+from tune_runs import alpha, drops
 
 
 @pytest.fixture
-def begun(monkeypatch):
+def begun(runs):
     """The scenarios that are run, in the place of which a formula stands."""
-    made = fake(lambda scenario, seed, _: drops(1000 * alpha(scenario) + seed))
-    monkeypatch.setattr(search, "Runs", made)
-    monkeypatch.setattr(confirm, "Runs", made)
-    return made.begun
+    return runs(lambda scenario, seed, _: drops(1000 * alpha(scenario) + seed)).begun
 
 
 def trials(over, set=()):

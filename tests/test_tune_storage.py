@@ -11,17 +11,14 @@ import pytest
 
 import spillway
 import tune_runs
-from spillway.tuning import confirm, journal, search, storage
+from spillway.tuning import journal, storage
 from support import TINY
-from tune_runs import alpha, drops, fake
+from tune_runs import alpha, drops
 
 
 @pytest.fixture(autouse=True)
-def _runs(monkeypatch):
-    """A formula in the place of simulations."""
-    made = fake(lambda scenario, seed, _: drops((alpha(scenario) - 3) ** 2 + seed))
-    monkeypatch.setattr(search, "Runs", made)
-    monkeypatch.setattr(confirm, "Runs", made)
+def _formula(runs):
+    runs(lambda scenario, seed, _: drops((alpha(scenario) - 3) ** 2 + seed))
 
 
 tune = partial(tune_runs.tune, trials=4)
