@@ -464,14 +464,13 @@ fn check(text: &str, list: &FlowColumns, draw: &mut Draw, cuts: u64) -> bool {
 
 #[test]
 fn looks_change_nothing_and_miss_nothing() {
-    let mut eventful = 0;
-    for seed in 0..200 {
-        println!("seed {seed}");
+    let eventful = on_all_cores(0..200, |seed| {
         let (case, mut draw) = (case(seed), Draw(Stream::new(seed, "looks", 0)));
         let record = ["", "[record]\ndecisions = 50\nclimbing = true"][seed as usize % 2];
         let text = format!("{}\n{record}", case.text());
-        eventful += u32::from(check(&text, &case.list, &mut draw, 6));
-    }
+        u32::from(check(&text, &case.list, &mut draw, 6))
+    });
+    let eventful: u32 = eventful.into_iter().sum();
     assert!(eventful > 10, "{eventful} with marks and losses");
 }
 

@@ -73,13 +73,12 @@ fn check(text: &str, list: &FlowColumns, draw: &mut Draw, cuts: usize) -> usize 
 
 #[test]
 fn random_scenarios_do_not_depend_on_how_they_are_cut() {
-    let mut copies = 0;
-    for seed in 0..200 {
-        println!("seed {seed}");
+    let copies = on_all_cores(0..200, |seed| {
         let (case, mut draw) = (case(seed), Draw(Stream::new(seed, "cuts", 0)));
         let record = ["", "[record]\ndecisions = 50\nclimbing = true"][seed as usize % 2];
-        copies += check(&format!("{}\n{record}", case.text()), &case.list, &mut draw, 6);
-    }
+        check(&format!("{}\n{record}", case.text()), &case.list, &mut draw, 6)
+    });
+    let copies: usize = copies.into_iter().sum();
     assert!(copies > 800, "{copies} copies");
 }
 
