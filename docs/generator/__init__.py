@@ -1,0 +1,1 @@
+"""What the documentation takes from the program, and what is checked of it."""

@@ -1,0 +1,51 @@
+"""Tables of other pages that the catalogue fills."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from generator.catalogue import CATALOGUE, source_of
+from generator.markdown import code, table
+
+COST = {
+    "queue": "for every queue",
+    "port": "for every port",
+    "switch": "once",
+    "others": "for what else",
+    "arrival": "arrival",
+    "departure": "departure",
+    "at_times": "at other times",
+    "needs": "needs",
+}
+"""The columns of the table of costs, by the parts that the catalogue has."""
+
+
+def costs(page: Path) -> str:
+    """What sharing policies ask of a switch, seen from a page."""
+    rows = []
+    for entry in CATALOGUE["sharing"]:
+        file = Path(os.path.relpath(source_of("sharing", entry["id"]), page.parent)).as_posix()
+        parts = (entry["cost"][part] or "-" for part in COST)
+        rows.append([f"[`{entry['id']}`]({file})", *parts])
+    return table(["", *COST.values()], rows)
+
+
+def signals() -> str:
+    """What a run can be asked for."""
+    rows = [
+        [code(row["id"]), row["each"], "yes" if row["is_since"] else "", row["meaning"]]
+        for row in CATALOGUE["signals"]
+    ]
+    return table(["signal", "a number for each", "since the last look", ""], rows)
+
+
+def with_table(page: Path, name: str, written: str) -> str:
+    """The page with its one generated table written anew."""
+    block = re.compile(rf"(<!-- generated: {name} -->).*?(<!-- end -->)", re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    renewed, number = block.subn(lambda m: f"{m[1]}\n\n{written}\n\n{m[2]}", text)
+    if number != 1:
+        raise SystemExit(f"{page} has {number} blocks <!-- generated: {name} -->")
+    return renewed
