@@ -1,6 +1,8 @@
 mod lossless;
 mod observing;
 mod passing;
+mod probe;
+mod push_out;
 mod traces;
 
 use super::*;
@@ -8,6 +10,7 @@ use crate::buffer::Length;
 use crate::catalogue::Environment;
 use crate::packet::{Contents, NO_PRIORITY, flags};
 use crate::policy::{Admission, Departure, DropReason, Verdict, Victim, Watch};
+use probe::{Probe, probed};
 use proptest::prelude::*;
 use spillway_settings::Section;
 
@@ -43,6 +46,33 @@ fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switc
         aqm: AqmPolicy::read("ecn", &mut section(aqm), &environment).unwrap(),
         scheduling: SchedulingPolicy::read(scheduling, &mut Section::empty(), &environment)
             .unwrap(),
+        meter: Meter::new(capacity, Time::ZERO, Time::MAX),
+        lossless: None,
+    })
+}
+
+/// A switch of one port and one queue.
+fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
+    let none = AqmPolicy::read("none", &mut Section::empty(), &Environment::example(1));
+    simple_with(capacity, sharing, none.unwrap())
+}
+
+fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<S, A> {
+    let environment = Environment::example(1);
+    let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
+    passing(SwitchParts {
+        capacity,
+        port_rates: environment.port_rates,
+        queues_per_port: 1,
+        ack_queue_class: 0,
+        data_queue_class: 0,
+        unmanaged: None,
+        queue_limit: Amount::Unlimited,
+        uncounted_bytes: 0,
+        release_at_end: false,
+        sharing,
+        aqm,
+        scheduling: fifo,
         meter: Meter::new(capacity, Time::ZERO, Time::MAX),
         lossless: None,
     })
@@ -121,54 +151,6 @@ fn acks_have_their_own_queue_and_are_never_marked() {
     }
     assert_eq!(sizes, [64, 1000, 64, 64, 64, 64, 64]);
     assert_eq!(switch.marks(), 0);
-}
-
-#[test]
-fn a_full_buffer_pushes_out_whole_packets_until_the_arrival_fits() {
-    let (mut switch, mut packets) = (switch(3, 4000, "lqd", "rr"), Arena::new());
-    // Port 0 holds 4 packets of 700 bytes (2800), port 1 one of 1000: 3800 of 4000.
-    for seq in 0..4 {
-        let id = insert(&mut packets, data(700, seq));
-        enqueue(&mut switch, at(0), 0, id, &mut packets);
-    }
-    let id = insert(&mut packets, data(1000, 10));
-    enqueue(&mut switch, at(0), 1, id, &mut packets);
-    // 1500 for port 2: one victim leaves 3100 + 1500 > 4000, a second one 2400 + 1500 = 3900.
-    let id = insert(&mut packets, data(1500, 20));
-    enqueue(&mut switch, at(0), 2, id, &mut packets);
-    let lost: Vec<u64> =
-        switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
-    assert_eq!(lost, [2, 3]);
-    assert!(switch.lost().iter().all(|lost| lost.reason == DropReason::PushedOut));
-    assert_eq!(switch.buffer().occupancy(), 3900);
-    assert!(switch.is_consistent(&packets));
-}
-
-#[test]
-fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
-    let (mut switch, mut packets) = (switch(2, 4000, "lqd", "rr"), Arena::new());
-    // Queues of 2100 and 1800. With 1200 more (3000), the second is the longest at once. With 250
-    // more (2050), the first one loses a packet of 100, and then has 2000 < 2050.
-    for (port, size, n) in [(0, 100, 21), (1, 1800, 1)] {
-        for seq in 0..n {
-            let id = insert(&mut packets, data(size, seq));
-            enqueue(&mut switch, at(0), port, id, &mut packets);
-        }
-    }
-    for size in [1200, 250] {
-        let id = insert(&mut packets, data(size, 99));
-        enqueue(&mut switch, at(0), 1, id, &mut packets);
-        let lost: Vec<u64> =
-            switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
-        assert_eq!((lost, switch.buffer().occupancy()), (vec![99], 3900), "{size}");
-        assert!(switch.is_consistent(&packets));
-        switch.clear_lost();
-    }
-    let mut order = Vec::new();
-    while let Some(id) = switch.dequeue(at(1), 0, &mut packets) {
-        order.push(packets.contents(id).seq);
-    }
-    assert_eq!(order, (0..21).collect::<Vec<u64>>());
 }
 
 #[test]
@@ -360,109 +342,6 @@ proptest! {
 // Victims other than a tail
 // ------------------------------------------------------------------------
 
-/// A sharing policy that pushes the worst packet out of the arrival's queue.
-#[derive(Debug)]
-struct WorstOut;
-
-impl Watch for WorstOut {}
-
-impl Sharing for WorstOut {
-    fn pushes_out(&self) -> bool {
-        true
-    }
-    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match u64::from(arrival.size) <= buffer.free() {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Worst(arrival.queue)),
-        }
-    }
-}
-
-/// Packets arrive one after the other at a queue of 3000 bytes, given by their bytes and the bytes
-/// that their flows had left. Returns, by their places, those lost, in the order of their loss, and
-/// those that leave.
-fn worst_out(given: &[(u32, u32)]) -> (Vec<u64>, Vec<u64>) {
-    let (mut switch, mut packets) = (simple(3_000, WorstOut), Arena::new());
-    let mut lost = Vec::new();
-    for (seq, &(size, remaining)) in (0..).zip(given) {
-        let (packet, contents) = data(size, seq);
-        let id = packets.insert(packet, Contents { remaining, ..contents });
-        enqueue(&mut switch, at(seq), 0, id, &mut packets);
-        lost.extend(switch.lost().iter().map(|lost| packets.contents(lost.packet).seq));
-        assert!(switch.lost().iter().all(|lost| lost.reason == DropReason::PushedOut));
-        switch.clear_lost();
-        assert!(switch.is_consistent(&packets));
-    }
-    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, &mut packets));
-    let left: Vec<PacketId> = left.collect();
-    (lost, left.iter().map(|&id| packets.contents(id).seq).collect())
-}
-
-#[test]
-fn the_worst_packet_makes_room_wherever_it_is() {
-    // Flows with 5, 9 and 7 KB left fill the queue. For a flow with 6 KB left, the packet in the
-    // middle is pushed out; for one with 1 KB, the one with 7 KB, which is now ahead of it.
-    let full = [(1000, 5_000), (1000, 9_000), (1000, 7_000)];
-    assert_eq!(worst_out(&[full[0], full[1], full[2], (1000, 6_000)]), (vec![1], vec![0, 2, 3]));
-    let two = [full[0], full[1], full[2], (1000, 6_000), (1000, 1_000)];
-    assert_eq!(worst_out(&two), (vec![1, 2], vec![0, 3, 4]));
-    // The first and the last packet can be victims too.
-    assert_eq!(worst_out(&[full[1], full[0], full[2], (1000, 0)]), (vec![0], vec![1, 2, 3]));
-    assert_eq!(worst_out(&[full[2], full[0], full[1], (1000, 0)]), (vec![2], vec![0, 1, 3]));
-}
-
-#[test]
-fn an_arrival_that_is_as_bad_is_refused_and_of_equals_the_last_goes() {
-    let equal = [(1000, 5_000), (1000, 9_000), (1000, 9_000)];
-    assert_eq!(worst_out(&[equal[0], equal[1], equal[2], (1000, 9_000)]).0, [3]);
-    assert_eq!(worst_out(&[equal[0], equal[1], equal[2], (1000, 8_999)]).0, [2]);
-    let endless = (1000, u32::MAX);
-    assert_eq!(worst_out(&[endless, endless, endless, endless]).0, [3]);
-}
-
-#[test]
-fn packets_that_were_to_make_room_go_back_to_their_places() {
-    // 1500 bytes arrive for a flow with 6000 left. The worst two packets (9000, 8000) would be
-    // pushed out, but that frees only 800 bytes, and the next one, with 5500 left, stays. So all
-    // return to their places.
-    let given = [(400, 9_000), (1800, 5_000), (400, 8_000), (400, 5_500), (1500, 6_000)];
-    assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
-    let given = [(1000, 5_000), (500, 8_000), (500, 9_000), (1000, 5_000), (1500, 6_000)];
-    assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
-}
-
-/// A sharing policy that pushes out one packet of a full buffer, and then admits what does not fit.
-#[derive(Debug)]
-struct Generous;
-
-impl Watch for Generous {}
-
-impl Sharing for Generous {
-    fn pushes_out(&self) -> bool {
-        true
-    }
-    fn admit(&mut self, _arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match buffer.free() {
-            0 => Admission::PushOut(Victim::Tail(0)),
-            _ => Admission::Admit,
-        }
-    }
-}
-
-#[test]
-fn who_admits_what_does_not_fit_has_pushed_nobody_out() {
-    let (mut switch, mut packets) = (simple(1_500, Generous), Arena::new());
-    for (seq, size) in (0..).zip([500, 500, 500, 501]) {
-        let id = insert(&mut packets, data(size, seq));
-        enqueue(&mut switch, at(seq), 0, id, &mut packets);
-    }
-    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
-    assert_eq!(lost, [(3, DropReason::BufferFull)]);
-    assert!(switch.is_consistent(&packets) && switch.buffer().free() == 0);
-    let left = std::iter::from_fn(|| switch.dequeue(at(9), 0, &mut packets));
-    assert_eq!(left.collect::<Vec<_>>(), [0, 1, 2]);
-}
-
 /// An AQM that drops what arrives later than after one microsecond.
 #[derive(Debug)]
 struct Late;
@@ -496,34 +375,6 @@ fn a_traced_decision_of_an_aqm_has_the_limit_of_its_moment() {
         (Some(DropReason::Aqm), Some(1_000))
     );
 }
-
-/// A policy that pushes out the first queue's tail, but does not say that it pushes out.
-#[derive(Debug)]
-struct Secretive;
-
-impl Watch for Secretive {}
-
-impl Sharing for Secretive {
-    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match u64::from(arrival.size) <= buffer.free() {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Tail(0)),
-        }
-    }
-}
-
-#[test]
-#[should_panic(expected = "says so in `pushes_out`")]
-fn who_pushes_out_must_say_so() {
-    let (mut switch, mut packets) = (simple(1_500, Secretive), Arena::new());
-    for seq in 0..2 {
-        let id = insert(&mut packets, data(1_000, seq));
-        enqueue(&mut switch, at(seq), 0, id, &mut packets);
-    }
-}
-
-// Ports that send in order
-// -------------------------------------------------------------------------
 
 #[test]
 fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
@@ -592,192 +443,3 @@ fn what_bears_on_shortcuts_is_told() {
 }
 
 // What policies see ------------------------------------------------------------------------------
-
-/// A sharing policy that admits everything and records what it is told. On the way out it marks
-/// packets that have waited, and drops those that have waited for more than 100 ps.
-#[derive(Debug, Default)]
-struct Probe {
-    watches: bool,
-    seen: Vec<String>,
-}
-
-impl Watch for Probe {
-    fn watches_queues(&self) -> bool {
-        self.watches
-    }
-    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        self.seen.push(format!("+{} {}", arrival.size, buffer.bytes(arrival.queue)));
-    }
-    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        self.seen.push(format!("-{size} {}", buffer.bytes(queue)));
-    }
-    fn on_release(&mut self, _now: Time, queue: QueueId, buffer: &Buffer) {
-        self.seen.push(format!("release {}", buffer.bytes(queue)));
-    }
-    fn on_drop(&mut self, _now: Time, _queue: QueueId, size: u32, _buffer: &Buffer) {
-        self.seen.push(format!("x{size}"));
-    }
-    fn watches_departures(&self) -> bool {
-        true
-    }
-    fn period(&self) -> Option<Time> {
-        Some(Time::from_us(3))
-    }
-    fn on_timer(&mut self, now: Time, buffer: &Buffer) {
-        self.seen.push(format!("{}us {}", now.ps() / 1_000_000, buffer.occupancy()));
-    }
-    fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
-        match departure.now.since(departure.queued_at).ps() {
-            0 => Verdict::Pass,
-            1..=100 => Verdict::Mark,
-            _ => Verdict::Drop,
-        }
-    }
-}
-
-impl Sharing for Probe {
-    fn admit(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Admission {
-        Admission::Admit
-    }
-    fn look_at(&mut self, now: Time, queue: QueueId) {
-        self.seen.push(format!("queue {queue} at {}", now.ps()));
-    }
-}
-
-impl Aqm for Probe {
-    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
-}
-
-/// A switch of one port and one queue.
-fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
-    let none = AqmPolicy::read("none", &mut Section::empty(), &Environment::example(1));
-    simple_with(capacity, sharing, none.unwrap())
-}
-
-fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<S, A> {
-    let environment = Environment::example(1);
-    let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
-    passing(SwitchParts {
-        capacity,
-        port_rates: environment.port_rates,
-        queues_per_port: 1,
-        ack_queue_class: 0,
-        data_queue_class: 0,
-        unmanaged: None,
-        queue_limit: Amount::Unlimited,
-        uncounted_bytes: 0,
-        release_at_end: false,
-        sharing,
-        aqm,
-        scheduling: fifo,
-        meter: Meter::new(capacity, Time::ZERO, Time::MAX),
-        lossless: None,
-    })
-}
-
-fn probed(watches: bool) -> Switch<Probe, AqmPolicy> {
-    simple(10_000, Probe { watches, seen: Vec::new() })
-}
-
-#[test]
-fn a_policy_that_watches_queues_sees_packets_of_idle_ports_too() {
-    for (watches, expected) in [(false, ""), (true, "+1000 1000, -1000 0")] {
-        let (mut switch, mut packets) = (probed(watches), Arena::new());
-        let id = insert(&mut packets, data(1000, 0));
-        assert_eq!(pass(&mut switch, at(5), 0, id, &mut packets), Some(id));
-        assert_eq!(switch.sharing.seen.join(", "), expected);
-        assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
-    }
-}
-
-#[test]
-fn a_policy_is_woken_and_sees_the_buffer() {
-    let (mut switch, mut packets) = (probed(false), Arena::new());
-    assert_eq!(switch.periods(), [Some(Time::from_us(3)), None]);
-    let id = insert(&mut packets, data(1000, 0));
-    enqueue(&mut switch, at(5), 0, id, &mut packets);
-    switch.on_timer(Time::from_us(3), 0);
-    assert_eq!(switch.sharing.seen.join(", "), "+1000 1000, 3us 1000");
-    // The AQM has no timer, so nothing happens.
-    switch.on_timer(Time::from_us(3), 1);
-    assert_eq!(switch.sharing.seen.len(), 2);
-}
-
-#[test]
-fn a_sharing_policy_may_mark_and_drop_on_the_way_out() {
-    let (mut switch, mut packets) = (probed(false), Arena::new());
-    let ids: Vec<PacketId> = (0..3)
-        .map(|seq| {
-            let id = insert(&mut packets, data(1000 + seq as u32, seq));
-            enqueue(&mut switch, at(100 * seq), 0, id, &mut packets);
-            id
-        })
-        .collect();
-    // The first has waited 250 ps, the second 150: both are lost. The third, after 50, is marked.
-    assert_eq!(switch.dequeue(at(250), 0, &mut packets), Some(ids[2]));
-    assert!(packets[ids[2]].flags & flags::CE != 0);
-    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
-    assert_eq!(lost, ids[..2].iter().map(|&id| (id, DropReason::OverDelay)).collect::<Vec<_>>());
-    let seen = switch.sharing.seen.join(", ");
-    let joined = "+1000 1000, +1001 2001, +1002 3003";
-    assert_eq!(seen, format!("{joined}, -1000 2003, x1000, -1001 1002, x1001, -1002 0"));
-    assert_eq!(switch.marks(), 1);
-    assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
-}
-
-#[test]
-fn what_cannot_be_marked_leaves_as_it_is_and_a_loss_is_of_the_bytes_that_count() {
-    let (mut switch, mut packets) = (probed(false), Arena::new());
-    switch.uncounted_bytes = 400;
-    for (seq, mark) in [(0, flags::ECT), (1, 0)] {
-        let (packet, contents) = data(1000, seq);
-        let id = packets.insert(Packet { flags: mark, ..packet }, contents);
-        enqueue(&mut switch, at(200 * seq), 0, id, &mut packets);
-    }
-    // The first has waited 250 ps and is lost; the second, after 50, would be marked if it could.
-    let sent = switch.dequeue(at(250), 0, &mut packets).unwrap();
-    assert_eq!((packets.contents(sent).seq, packets[sent].flags, switch.marks()), (1, 0, 0));
-    assert_eq!(switch.sharing.seen.join(", "), "+600 600, +600 1200, -600 600, x600, -600 0");
-}
-
-#[test]
-fn what_a_failed_link_loses_is_given_back_before_it_is_lost() {
-    let (mut switch, mut packets) = (probed(false), Arena::new());
-    for seq in 0..2 {
-        let id = insert(&mut packets, data(1000, seq));
-        enqueue(&mut switch, at(seq), 0, id, &mut packets);
-    }
-    switch.purge(at(5), 0, DropReason::LinkDown, &mut packets);
-    assert_eq!(switch.lost().len(), 2);
-    let seen = switch.sharing.seen.join(", ");
-    assert_eq!(seen, "+1000 1000, +1000 2000, release 2000, x1000, release 1000, x1000");
-}
-
-#[test]
-fn what_was_held_until_it_was_sent_is_given_back_once() {
-    let (mut switch, mut packets) = (probed(false), Arena::new());
-    switch.uncounted_bytes = 400;
-    switch.in_transmission = Some(vec![(0, 0)].into());
-    switch.let_pass(false);
-    // The second packet counts as one byte.
-    for size in [1000, 401] {
-        let id = insert(&mut packets, data(size, 0));
-        enqueue(&mut switch, at(0), 0, id, &mut packets);
-    }
-    for (time, waits) in [(1, true), (2, true), (3, false)] {
-        assert_eq!(switch.send_next(at(time), 0, &mut packets).is_some(), waits);
-    }
-    switch.on_sent(at(4), 0);
-    let seen = switch.sharing.seen.join(", ");
-    assert_eq!(seen, "+600 600, +1 601, -600 601, release 601, -1 1, release 1");
-    assert_eq!(switch.buffer().occupancy(), 0);
-}
-
-#[test]
-fn at_the_end_every_queue_is_looked_at() {
-    let mut switch = two_queues(Probe::default(), (0, 1));
-    switch.finish_sharing(at(7));
-    assert_eq!(switch.sharing.seen, ["queue 0 at 7", "queue 1 at 7"]);
-}

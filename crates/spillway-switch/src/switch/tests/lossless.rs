@@ -1,7 +1,7 @@
 //! Lossless packets at one switch, by hand.
 
 use super::super::*;
-use super::Probe;
+use super::probe::Probe;
 use crate::aqm::AqmPolicy;
 use crate::catalogue::Environment;
 use crate::packet::{Contents, flags};
