@@ -283,6 +283,7 @@ def test_a_tagger_without_levels_is_refused(number):
         ("resets_after", True, "resets_after = True; expected a whole number above 0, or None"),
         ("knows_bounds", "yes", "knows_bounds = yes; expected True or False"),
         ("knows_sizes", None, "knows_sizes = None; expected True or False"),
+        ("overtakes", 1, "overtakes = 1; expected True or False"),
     ],
 )
 def test_wrong_facts_about_a_tagger_are_told(monkeypatch, fact, value, problem):

@@ -418,6 +418,17 @@ def test_a_tagger_that_goes_by_bounds_warns_where_there_are_none():
     assert other.set("transport.tagging=knows-nothing").read().warnings == []
 
 
+def test_a_tagger_that_lets_packets_overtake_warns_where_gaps_are_losses(monkeypatch):
+    monkeypatch.setattr(plugins.KnowsNothing, "overtakes", True)
+    queues = ["switch.queues_per_port=3", "switch.scheduling=strict", "nic.queues=3"]
+    scenario = spillway.Scenario.load(TINY).plug(plugins.KnowsNothing).set(*queues)
+    scenario = scenario.set("transport.tagging=knows-nothing")
+    with pytest.warns(spillway.ScenarioWarning, match="later packets of a flow overtake earlier"):
+        scenario.read()
+    # Any warning is an error in tests.
+    assert scenario.set("transport.loss_detection=per-priority").read().warnings == []
+
+
 def test_the_command_line_takes_taggers(command):
     options = ["--set", "switch.queues_per_port=4", "--set", "nic.queues=4"]
     options += ["--plugin", f"{plugins.EXAMPLES}/my_pias.py:MyPias"]

@@ -175,6 +175,11 @@ class Tagger(Plugin):
     knows_sizes: bool = False
     """Whether packets have their flow's `size`; else it is `None`."""
 
+    overtakes: bool = False
+    """Whether a packet may have a better level than one of its flow that was sent before. A run
+    warns where packets that are overtaken are then taken to be lost (`loss_detection`).
+    """
+
     def start(self) -> None:
         """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
 

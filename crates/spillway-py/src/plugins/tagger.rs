@@ -40,6 +40,7 @@ struct Facts {
     resets_after: Option<u32>,
     knows_bounds: bool,
     knows_sizes: bool,
+    overtakes: bool,
 }
 
 impl Facts {
@@ -54,6 +55,7 @@ impl Facts {
             resets_after: timeouts(&object.getattr("resets_after")?)?,
             knows_bounds: flag(object, "knows_bounds")?,
             knows_sizes: flag(object, "knows_sizes")?,
+            overtakes: flag(object, "overtakes")?,
         })
     }
 }
@@ -113,6 +115,10 @@ impl Tagger for PyTagger {
 
     fn knows_bounds(&self) -> bool {
         self.facts.knows_bounds
+    }
+
+    fn overtakes(&self) -> bool {
+        self.facts.overtakes
     }
 }
 
