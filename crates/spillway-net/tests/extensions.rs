@@ -114,7 +114,12 @@ impl ControlExtension for Outside {
 
     fn read(&self, section: &mut Section) -> Result<Arc<dyn ControlMaker>, SettingsError> {
         let g = section.number("gain", 0.0625, Range::Unit, "weight of a new sample")?;
-        Ok(Arc::new(Maker(DctcpParams { g, alpha0: 1.0, losses_as_marks: false })))
+        Ok(Arc::new(Maker(DctcpParams {
+            g,
+            alpha0: 1.0,
+            counts_delivered: false,
+            losses_as_marks: false,
+        })))
     }
 }
 

@@ -71,6 +71,7 @@ CUBIC = Experiment(
         "kind": "cubic",
         "g": None,
         "alpha0": None,
+        "share_of": None,
         "loss_cut": None,
         "tcp_friendly": False,
         "hystart": "ns3",

@@ -36,6 +36,7 @@ _RATE: dict[str, Any] = dict.fromkeys(
     (
         "g",
         "alpha0",
+        "share_of",
         "loss_cut",
         "slow_start",
         "min_window",

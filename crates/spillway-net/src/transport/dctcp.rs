@@ -17,6 +17,9 @@
 //! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), and has no least window. With
 //! `loss_detection = "ns3"` the window also grows as there: by a whole segment once as many are
 //! acknowledged as fit the window, a count that goes on after a cut.
+//! `share_of = "delivered"` counts as Linux does: a packet that arrives behind a gap counts, with
+//! its mark, when selective acks tell of it, and not again when the gap is filled. RFC 8257 ignores
+//! selective acks here.
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). If an ack both ends a window and triggers a
 //! cut, alpha is updated first, as in Linux; as in ns-3, after the cut. The window of data over
 //! which F is measured continues through a timeout, as in Linux: alpha does not change until what
@@ -58,6 +61,8 @@ pub struct DctcpParams {
     pub g: f64,
     /// alpha before the first window.
     pub alpha0: f64,
+    /// Whether the share of marks is that of all bytes that have arrived, also behind a gap.
+    pub counts_delivered: bool,
     /// Whether a loss cuts as a mark does, instead of halving the window.
     pub losses_as_marks: bool,
 }
@@ -67,11 +72,15 @@ impl DctcpParams {
     pub fn read(section: &mut Section) -> Result<DctcpParams, SettingsError> {
         let g = section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?;
         let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
+        let meaning = "of which bytes the share of marks is taken: those that are acknowledged, or all \
+                       that are newly known to have arrived, also behind a gap";
+        let ways = [("acknowledged", false), ("delivered", true)];
+        let counts_delivered = section.choice("share_of", &ways, meaning)?;
         let meaning = "how much a loss and a timeout cut: half of what is in flight, or as much \
                        as a mark would";
         let losses_as_marks =
             section.choice("loss_cut", &[("half", false), ("alpha", true)], meaning)?;
-        Ok(DctcpParams { g, alpha0, losses_as_marks })
+        Ok(DctcpParams { g, alpha0, counts_delivered, losses_as_marks })
     }
 }
 
@@ -80,19 +89,30 @@ impl DctcpParams {
 pub struct Dctcp {
     g: f64,
     alpha: f64,
-    acked: u64,
+    /// Bytes that count since the window of data began, and those of them that were marked.
+    counted: u64,
     marked: u64,
     window_end: u64,
+    counts_delivered: bool,
     losses_as_marks: bool,
     /// Bytes acknowledged towards the next segment of growth, where it grows by segments.
-    counted: u32,
+    towards_growth: u32,
 }
 
 impl Dctcp {
     /// The state of a flow that starts.
     pub fn new(params: DctcpParams) -> Dctcp {
-        let DctcpParams { g, alpha0, losses_as_marks } = params;
-        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, losses_as_marks, counted: 0 }
+        let DctcpParams { g, alpha0, counts_delivered, losses_as_marks } = params;
+        Dctcp {
+            g,
+            alpha: alpha0,
+            counted: 0,
+            marked: 0,
+            window_end: 0,
+            counts_delivered,
+            losses_as_marks,
+            towards_growth: 0,
+        }
     }
 
     /// The estimate of the share of marked bytes.
@@ -116,21 +136,21 @@ impl Dctcp {
             return;
         }
         let fitting = (window.cwnd / window.mss).max(1) * window.mss;
-        let mut counted = u64::from(self.counted);
+        let mut counted = u64::from(self.towards_growth);
         if counted >= fitting {
             counted = 0;
             window.cwnd += window.mss;
         }
         counted += acked;
         window.cwnd += counted / fitting * window.mss;
-        self.counted = (counted % fitting) as u32;
+        self.towards_growth = (counted % fitting) as u32;
     }
 
     /// alpha = (1 - g) alpha + g F   (Eq. 1)
     fn update_alpha(&mut self) {
-        let share = self.marked as f64 / self.acked.max(1) as f64;
+        let share = self.marked as f64 / self.counted.max(1) as f64;
         self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
-        (self.acked, self.marked) = (0, 0);
+        (self.counted, self.marked) = (0, 0);
     }
 }
 
@@ -149,16 +169,17 @@ impl CongestionControl for Dctcp {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let alpha_before = self.alpha;
-        self.acked += ack.acked;
+        let bytes = if self.counts_delivered { ack.delivered } else { ack.acked };
+        self.counted += bytes;
         if ack.ece {
-            self.marked += ack.acked;
+            self.marked += bytes;
         }
         if ack.una >= self.window_end && ack.acked > 0 {
             if self.window_end > 0 {
                 self.update_alpha();
             } else {
                 // The first window has no end yet: this ack opens it.
-                (self.acked, self.marked) = (0, 0);
+                (self.counted, self.marked) = (0, 0);
             }
             self.window_end = ack.nxt;
         }
@@ -197,7 +218,12 @@ mod tests {
     use super::*;
 
     fn dctcp(alpha0: f64) -> Dctcp {
-        Dctcp::new(DctcpParams { g: 0.0625, alpha0, losses_as_marks: false })
+        Dctcp::new(DctcpParams {
+            g: 0.0625,
+            alpha0,
+            counts_delivered: false,
+            losses_as_marks: false,
+        })
     }
 
     #[test]
@@ -224,6 +250,22 @@ mod tests {
         // The next window ends at 19; 3 of its 9 segments are marked.
         (11..=19).for_each(|una| control.on_ack(&mut window, &ack(una, una + 9, una < 14)));
         assert_eq!(control.alpha(), 0.9375 * 0.9375 + 0.0625 * (3.0 / 9.0));
+    }
+
+    /// Of a window of 9 segments the second overtakes the first with a mark, and the first fills the
+    /// gap without one.
+    #[test]
+    fn the_share_may_be_of_what_has_arrived() {
+        for (counts_delivered, share) in [(false, 0.0), (true, 1.0 / 9.0)] {
+            let params =
+                DctcpParams { g: 0.0625, alpha0: 1.0, counts_delivered, losses_as_marks: false };
+            let (mut control, mut window) = (Dctcp::new(params), segments(10, 10));
+            control.on_ack(&mut window, &ack(1, 10, false));
+            control.on_ack(&mut window, &Ack { acked: 0, ..ack(1, 11, true) });
+            control.on_ack(&mut window, &Ack { acked: 2_000, ..ack(3, 11, false) });
+            (4..=10).for_each(|una| control.on_ack(&mut window, &ack(una, una + 9, false)));
+            assert_eq!(control.alpha(), 0.9375 + 0.0625 * share);
+        }
     }
 
     #[test]

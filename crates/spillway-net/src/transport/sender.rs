@@ -381,7 +381,7 @@ impl Sender {
         let detection = if IN_ORDER { LossDetection::Sack } else { transport.losses.detection };
         let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
         let acked = ack.seq.saturating_sub(self.board.una);
-        let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
+        let arrived_before = if IN_ORDER { 0 } else { self.board.arrived() };
         match detection {
             LossDetection::Rack => self.note_times(now, ack),
             LossDetection::PerPriority { .. } => self.note_order(ack),
@@ -407,6 +407,7 @@ impl Sender {
         let told = Ack {
             now,
             acked,
+            delivered: if IN_ORDER { acked } else { self.board.arrived() - arrived_before },
             rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.board.una,
@@ -440,7 +441,7 @@ impl Sender {
                 self.begin_reduction(transport.losses.reduction, ack.ece);
             }
             let repaired = acked > 0 && self.phase == Phase::Recovery;
-            self.reduce(arrived_before, repaired);
+            self.reduce(told.delivered, repaired);
         }
         if self.board.una >= self.board.nxt && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.deadline = Time::MAX;
@@ -500,8 +501,7 @@ impl Sender {
 
     /// Advances the reduction that is under way.
     #[cold]
-    fn reduce(&mut self, arrived_before: u64, repaired: bool) {
-        let newly = self.board.arrived() - arrived_before;
+    fn reduce(&mut self, newly: u64, repaired: bool) {
         let (pipe, una, mss) = (self.in_flight(), self.board.una, self.window.mss);
         match &mut self.reduction {
             Some(reduction) if reduction.is_over(una) => self.reduction = None,

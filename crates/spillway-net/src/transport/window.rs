@@ -147,6 +147,8 @@ pub struct Ack<'a> {
     pub now: Time,
     /// Bytes newly acknowledged by the cumulative ack.
     pub acked: u64,
+    /// Bytes that are newly known to have arrived, also behind a gap.
+    pub delivered: u64,
     /// The round trip of the packet that it acknowledges.
     pub rtt: Time,
     /// Whether it echoes a mark.
@@ -238,6 +240,7 @@ pub(super) mod tests {
         Ack {
             now: Time::ZERO,
             acked: 1000,
+            delivered: 1000,
             rtt: Time::ZERO,
             ece,
             una: una * 1000,

@@ -368,6 +368,11 @@ fn routing(seed: u64, draw: &mut Draw) -> String {
     format!("kind = \"{kind}\"\n{hash}{order}")
 }
 
+/// What DCTCP's share of marks is of, in half of the scenarios what has arrived.
+fn share_of(seed: u64) -> &'static str {
+    if Stream::new(seed, "share-of", 0).below(2) == 0 { "share_of = \"delivered\"" } else { "" }
+}
+
 /// When flows are complete.
 fn completion(seed: u64) -> &'static str {
     let is_by_ack = Draw(Stream::new(seed, "completion", 0)).once_in(4);
@@ -695,6 +700,7 @@ pub fn case(seed: u64) -> Case {
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
+            "dctcp" => format!("\"dctcp\"\n{}", share_of(seed)),
             kind => format!("\"{kind}\""),
         },
         connections(seed),

@@ -142,6 +142,8 @@ pub struct Ack {
     now_ps: u64,
     /// The bytes that it is the first to acknowledge.
     acked: u64,
+    /// The bytes that are newly known to have arrived, also behind a gap.
+    delivered: u64,
     /// The round trip of the packet that it acknowledges.
     rtt_ps: u64,
     /// Whether it echoes a mark.
@@ -174,6 +176,7 @@ impl Ack {
         Ack {
             now_ps: ack.now.ps(),
             acked: ack.acked,
+            delivered: ack.delivered,
             rtt_ps: ack.rtt.ps(),
             ece: ack.ece,
             una: ack.una,

@@ -117,7 +117,8 @@ impl Sender {
     /// An ack or a NACK has arrived. A NACK is one that tells which packet came too early.
     pub(super) fn take_ack_by_nacks(&mut self, now: Time, ack: &AckSegment) {
         let Detector::Nacks(state) = &mut self.detector else { return };
-        let (before, board) = (self.board.una, &mut self.board);
+        let (before, arrived_before) = (self.board.una, self.board.arrived());
+        let board = &mut self.board;
         let acked = ack.seq.saturating_sub(before);
         if acked > 0 {
             board.acknowledge(ack.seq);
@@ -152,6 +153,7 @@ impl Sender {
         self.tell_control(&Ack {
             now,
             acked,
+            delivered: self.board.arrived() - arrived_before,
             rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.board.una,

@@ -97,6 +97,8 @@ impl Sender {
             let told = Ack {
                 now,
                 acked,
+                // Nothing was told of those that arrived behind a gap.
+                delivered: acked,
                 rtt: now - ack.sent_at,
                 ece: ack.ece,
                 una: self.board.una,

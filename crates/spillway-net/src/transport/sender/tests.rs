@@ -7,6 +7,7 @@ mod repairs;
 use super::super::tests::{access, closed_loop};
 use super::*;
 use crate::transport::Transport;
+use crate::transport::control::Congestion;
 use crate::transport::orders::OrderCounts;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
@@ -31,25 +32,41 @@ fn sends(sender: &mut Sender, transport: &ClosedLoop, now: Time) -> String {
 
 /// An ack of `una` segments, with these ranges of segments behind a gap.
 fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack: &[(u64, u64)]) {
+    tell(sender, transport, now, (una, false), sack);
+}
+
+/// The same with an echo of a mark.
+fn acked_marked(
+    sender: &mut Sender,
+    transport: &ClosedLoop,
+    now: Time,
+    una: u64,
+    sack: &[(u64, u64)],
+) {
+    tell(sender, transport, now, (una, true), sack);
+}
+
+fn tell(
+    sender: &mut Sender,
+    transport: &ClosedLoop,
+    now: Time,
+    (una, ece): (u64, bool),
+    sack: &[(u64, u64)],
+) {
     let mut blocks = SackBlocks::default();
     for (block, &(start, end)) in blocks.iter_mut().zip(sack) {
         *block = (start * 1000, end * 1000);
     }
-    let sack = (!sack.is_empty()).then_some(&blocks);
-    let sent_at = now.since(us(80));
-    sender.on_ack(
-        now,
-        &AckSegment {
-            seq: una * 1000,
-            ece: false,
-            sent_at,
-            may_grow: true,
-            sack,
-            telemetry: None,
-            number: None,
-        },
-        transport,
-    );
+    let ack = AckSegment {
+        seq: una * 1000,
+        ece,
+        sent_at: now.since(us(80)),
+        may_grow: true,
+        sack: (!sack.is_empty()).then_some(&blocks),
+        telemetry: None,
+        number: None,
+    };
+    sender.on_ack(now, &ack, transport);
 }
 
 /// A sender of 30 segments that reacts to losses as ns-3's does.
@@ -181,16 +198,33 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
 
 /// Like `acked`, with an echo of a mark and no ranges.
 fn marked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64) {
-    let ack = AckSegment {
-        seq: una * 1000,
-        ece: true,
-        sent_at: now.since(us(80)),
-        may_grow: true,
-        sack: None,
-        telemetry: None,
-        number: None,
+    acked_marked(sender, transport, now, una, &[]);
+}
+
+/// The second of ten segments arrives late. Until then three others arrive behind the gap, and then
+/// the rest, which is told of once.
+#[test]
+fn a_controller_is_told_once_of_what_has_arrived() {
+    let text = "kind = \"dctcp\"\nmss = \"1000B\"\nshare_of = \"delivered\"\n\
+                initial_window = \"10pkt\"";
+    let t = closed_loop(text);
+    let mut s = Sender::new(100_000, 1_000, &t, &access(10, 25));
+    let alpha = |s: &Sender| match &s.control {
+        Congestion::Dctcp(control) => control.alpha(),
+        other => panic!("{other:?}"),
     };
-    sender.on_ack(now, &ack, transport);
+    sends(&mut s, &t, us(0));
+    // The first window of data ends where ten segments end.
+    acked(&mut s, &t, us(80), 1, &[]);
+    acked_marked(&mut s, &t, us(81), 1, &[(2, 3)]);
+    acked(&mut s, &t, us(82), 1, &[(2, 4)]);
+    // The same once more, with a mark: nothing new.
+    acked_marked(&mut s, &t, us(83), 1, &[(2, 4)]);
+    acked_marked(&mut s, &t, us(84), 4, &[]);
+    assert_eq!(alpha(&s), 1.0);
+    // Marked were segments 2 and 1, of nine.
+    acked(&mut s, &t, us(90), 10, &[]);
+    assert_eq!(alpha(&s), 0.9375 + 0.0625 * (2.0 / 9.0));
 }
 
 #[test]
