@@ -56,6 +56,7 @@ DIFFERENCES = (
     "transport.reduction=at-once",
     "transport.min_window=2pkt",
     "transport.alpha0=0.0",
+    "transport.share_of=delivered",
     "transport.host_backlog=1bdp",
     "transport.slow_start=true",
 )
