@@ -35,17 +35,7 @@ fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack:
     tell(sender, transport, now, (una, false), sack);
 }
 
-/// The same with an echo of a mark.
-fn acked_marked(
-    sender: &mut Sender,
-    transport: &ClosedLoop,
-    now: Time,
-    una: u64,
-    sack: &[(u64, u64)],
-) {
-    tell(sender, transport, now, (una, true), sack);
-}
-
+/// The same, which echoes a mark or does not.
 fn tell(
     sender: &mut Sender,
     transport: &ClosedLoop,
@@ -198,10 +188,10 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
 
 /// Like `acked`, with an echo of a mark and no ranges.
 fn marked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64) {
-    acked_marked(sender, transport, now, una, &[]);
+    tell(sender, transport, now, (una, true), &[]);
 }
 
-/// The second of ten segments arrives late. Until then three others arrive behind the gap, and then
+/// The second of ten segments arrives late. Until then two others arrive behind the gap, and then
 /// the rest, which is told of once.
 #[test]
 fn a_controller_is_told_once_of_what_has_arrived() {
@@ -216,11 +206,11 @@ fn a_controller_is_told_once_of_what_has_arrived() {
     sends(&mut s, &t, us(0));
     // The first window of data ends where ten segments end.
     acked(&mut s, &t, us(80), 1, &[]);
-    acked_marked(&mut s, &t, us(81), 1, &[(2, 3)]);
+    tell(&mut s, &t, us(81), (1, true), &[(2, 3)]);
     acked(&mut s, &t, us(82), 1, &[(2, 4)]);
     // The same once more, with a mark: nothing new.
-    acked_marked(&mut s, &t, us(83), 1, &[(2, 4)]);
-    acked_marked(&mut s, &t, us(84), 4, &[]);
+    tell(&mut s, &t, us(83), (1, true), &[(2, 4)]);
+    marked(&mut s, &t, us(84), 4);
     assert_eq!(alpha(&s), 1.0);
     // Marked were segments 2 and 1, of nine.
     acked(&mut s, &t, us(90), 10, &[]);
