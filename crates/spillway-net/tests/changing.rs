@@ -115,6 +115,29 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ),
     ("aqm = \"mq-ecn\"\nscheduling = \"rr\"", "switch.aqm.lambda", "0.1"),
     ("", "nic.aqm.threshold", "\"2pkt\""),
+    ("sharing = \"sp\"", "switch.leaf0.port.1.sharing.share", "0.1"),
+    ("sharing = \"abm\"", "switch.leaf0.port.1.sharing.alpha_first_rtt", "0.1"),
+    ("sharing = \"cbm\"", "switch.leaf1.port.0.sharing.alpha_first_rtt", "0.2"),
+    ("sharing = \"fab\"", "switch.leaf1.port.0.sharing.alpha_short", "0.2"),
+    ("sharing = \"edt\"", "switch.leaf1.port.0.sharing.burst_packets", "2"),
+    ("sharing = \"pfabric\"\nscheduling = \"pfabric\"", "switch.port.1.sharing.limit", "\"4KB\""),
+    ("aqm = { kind = \"ared\", weight = 0.5 }", "switch.leaf1.port.2.aqm.min", "\"0pkt\""),
+    (
+        "aqm = { kind = \"ared\", weight = 0.5, scope = \"port\" }",
+        "switch.leaf.port.2.aqm.max",
+        "\"6pkt\"",
+    ),
+    ("aqm = { kind = \"codel\", interval = \"9us\" }", "switch.leaf1.port.0.aqm.target", "\"1us\""),
+    ("aqm = \"tcn\"", "switch.leaf1.port.0.aqm.threshold", "\"2us\""),
+    ("aqm = \"ecn-sharp\"", "switch.leaf1.port.0.aqm.target", "\"0us\""),
+    (
+        "aqm = { kind = \"pie\", update_interval = \"5us\", alpha = 1e5 }",
+        "switch.leaf1.port.0.aqm.target",
+        "\"2us\"",
+    ),
+    ("aqm = { kind = \"acc\", interval = \"9us\" }", "switch.leaf1.port.0.aqm.exploration", "0.7"),
+    ("aqm = { kind = \"pred\", max = \"50KB\", q_left = \"4pkt\" }", "switch.aqm.max", "\"16KB\""),
+    ("aqm = \"mq-ecn\"\nscheduling = \"rr\"", "switch.leaf1.port.0.aqm.lambda", "0.1"),
 ];
 
 #[test]
@@ -271,6 +294,7 @@ fn what_cannot_change_is_refused_by_name() {
         ("", "switch.leaf7.sharing.alpha", "1", "there is no switch or tier \"leaf7\""),
         ("", "switch.host0.sharing.alpha", "1", "there is no switch or tier \"host0\""),
         ("sharing = \"dt\"", "switch.sharing.kind", "\"abm\"", "a policy's kind does not change"),
+        ("aqm = \"red\"", "switch.aqm.kind", "\"ecn\"", "these do: min, max"),
         ("sharing = \"dt\"", "switch.sharing.alhpa", "1", "did you mean `alpha`?"),
         (
             "sharing = \"dt\"",
@@ -290,7 +314,7 @@ fn what_cannot_change_is_refused_by_name() {
             "5 is not a port; there are 5",
         ),
         (
-            "sharing = \"abm\"",
+            "sharing = \"smartbuf\"",
             "switch.leaf0.port.1.sharing.alpha",
             "1",
             "is the same for all ports",

@@ -198,6 +198,23 @@ pub struct Adoption<'a> {
     pub buffer: &'a Buffer,
 }
 
+impl Adoption<'_> {
+    /// The ports whose parameters change.
+    pub fn ports(&self) -> std::ops::Range<u32> {
+        match self.port {
+            Some(port) => port..port + 1,
+            None => 0..self.buffer.ports(),
+        }
+    }
+
+    /// Replaces what these ports have.
+    pub fn replace<T: Clone>(&self, ports: &mut [T], fresh: &[T]) {
+        for port in self.ports() {
+            ports[port as usize] = fresh[port as usize].clone();
+        }
+    }
+}
+
 /// Why a change of parameters is refused: the key, and the problem with it.
 pub type Refusal = (&'static str, String);
 

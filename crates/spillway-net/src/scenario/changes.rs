@@ -313,8 +313,8 @@ fn check_key(path: &str, id: &str, key: &str, port: Option<u32>, params: &Params
             [one] => format!("only {one} does"),
             several => {
                 let nearest = nearest_name(key, several.iter().copied());
-                let others = format!("these do: {}", several.join(", "));
-                if nearest.starts_with("did you mean") { nearest } else { others }
+                let is_typo = key != "kind" && nearest.starts_with("did you mean");
+                if is_typo { nearest } else { format!("these do: {}", several.join(", ")) }
             }
         };
         return Err(SettingsError::new(path, problem).hint(hint));

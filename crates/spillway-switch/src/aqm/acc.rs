@@ -49,6 +49,7 @@ use super::ecn::read_not_ect;
 use super::red::ramp::{Curve, Ramp, Thresholds};
 use super::{Aqm, AqmSample};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use model::{FEATURES, Model};
@@ -96,6 +97,8 @@ struct Queue {
 #[derive(Clone, Debug)]
 pub struct Acc {
     params: Arc<AccParams>,
+    /// The probability that a decision is any of the lines.
+    exploration: ByQueue<f64>,
     queues: Vec<Queue>,
     /// For queue after queue, the numbers of the last intervals, the oldest first.
     seen: Vec<f32>,
@@ -115,6 +118,7 @@ impl Policy for Acc {
          2021, doi:10.1145/3452296.3472927";
 
     const CHANGES: &'static [&'static str] = &["exploration"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = Arc<AccParams>;
 
@@ -169,6 +173,7 @@ impl Policy for Acc {
         let stream = |name| Stream::new(environment.seed, name, environment.switch.into());
         Acc {
             params: Arc::clone(params),
+            exploration: ByQueue::all(params.exploration),
             queues: vec![queue; environment.queues()],
             seen: seen.repeat(environment.queues()),
             scratch,
@@ -180,8 +185,11 @@ impl Policy for Acc {
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.exploration.adopt(fresh.exploration, adoption.port, adoption.buffer);
+        if adoption.port.is_none() {
+            self.params = fresh.params;
+        }
     }
 }
 
@@ -243,8 +251,9 @@ impl Acc {
 
     /// Chooses the line of a queue by what it has seen.
     fn choose(&mut self, queue: usize) -> u32 {
-        let AccParams { model, exploration, .. } = &*self.params;
-        if *exploration > 0.0 && self.explores.uniform() < *exploration {
+        let model = &self.params.model;
+        let exploration = *self.exploration.of(queue as QueueId);
+        if exploration > 0.0 && self.explores.uniform() < exploration {
             return self.explores.below(model.actions.len() as u64) as u32;
         }
         let size = FEATURES * model.history;

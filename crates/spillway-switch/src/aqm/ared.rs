@@ -42,6 +42,7 @@ use super::red::coin::{Coin, Spacing};
 use super::red::ramp::{Curve, Ramp, Thresholds, read_gentle};
 use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy, Refusal};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_engine::{Stream, Time};
@@ -99,7 +100,7 @@ struct QueueState {
 /// Adaptive RED.
 #[derive(Clone, Debug)]
 pub struct Ared {
-    params: AredParams,
+    params: ByQueue<AredParams>,
     full_packet: u64,
     /// The queue class of acks that are not managed.
     unmanaged: Option<u8>,
@@ -115,6 +116,7 @@ impl Policy for Ared {
 
     const CHANGES: &'static [&'static str] =
         &["min", "max", "alpha", "beta", "bottom", "top", "target_low", "target_high"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = AredParams;
 
@@ -160,7 +162,7 @@ impl Policy for Ared {
             interval_end: params.steering.interval,
         };
         Ared {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             full_packet: u64::from(environment.full_packet),
             unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "ared", environment.switch.into()),
@@ -173,18 +175,15 @@ impl Policy for Ared {
     }
 
     fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
-        let AredParams { thresholds, ref steering, scope, .. } = self.params;
-        let Adoption { now, buffer, .. } = *adoption;
+        let Adoption { now, port, buffer } = *adoption;
         // Intervals that are over belong to what was.
-        for (place, state) in (0..).zip(&mut self.queues) {
-            let length = match scope {
-                Scope::Queue => buffer.length(place),
-                Scope::Port => buffer.port_length(place),
-            };
-            let is_empty = in_unit_of(thresholds.min, length) == 0;
-            state.catch_up_before(now, is_empty, steering);
+        for queue in adoption.ports().flat_map(|port| buffer.queues_of(port)) {
+            let &AredParams { thresholds, ref steering, scope, .. } = self.params.of(queue);
+            let is_empty = in_unit_of(thresholds.min, scope.length(queue, buffer)) == 0;
+            let place = self.place(queue, buffer);
+            self.queues[place].catch_up_before(now, is_empty, steering);
         }
-        self.params = fresh.params;
+        self.params.adopt(fresh.params, port, buffer);
     }
 }
 
@@ -311,7 +310,7 @@ impl Ared {
     /// The place of the state for a queue.
     #[inline]
     fn place(&self, queue: QueueId, buffer: &Buffer) -> usize {
-        match self.params.scope {
+        match self.params.common().scope {
             Scope::Queue => queue as usize,
             Scope::Port => buffer.port_of(queue) as usize,
         }
@@ -319,8 +318,8 @@ impl Ared {
 
     /// The decision about an arrival that finds an average of at least min.
     #[inline(never)]
-    fn marks_some(&mut self, place: usize, average: f64) -> Verdict {
-        let AredParams { thresholds, gentle, spacing, verdict, .. } = self.params;
+    fn marks_some(&mut self, queue: QueueId, place: usize, average: f64) -> Verdict {
+        let &AredParams { thresholds, gentle, spacing, verdict, .. } = self.params.of(queue);
         let state = &mut self.queues[place];
         let curve = Curve::TwoPoint { max_probability: state.max_probability };
         let probability = Ramp { thresholds, curve, gentle }.probability(average);
@@ -339,19 +338,19 @@ impl Ared {
 impl Aqm for Ared {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let AredParams { thresholds, scope, .. } = &self.params;
+        let AredParams { thresholds, steering, scope, .. } = self.params.of(arrival.queue);
         let length = in_unit_of(thresholds.min, scope.length(arrival.queue, buffer));
         let place = self.place(arrival.queue, buffer);
         let state = &mut self.queues[place];
         if state.interval_end <= arrival.now {
-            state.catch_up(arrival.now, length == 0, &self.params.steering);
+            state.catch_up(arrival.now, length == 0, steering);
         }
         let average = state.average.finds(arrival.now, length.into());
         if average < thresholds.from {
             state.coin.rests();
             return Verdict::Pass;
         }
-        self.marks_some(place, average)
+        self.marks_some(arrival.queue, place, average)
     }
 
     fn watches_passing(&self) -> bool {
@@ -364,11 +363,11 @@ impl Aqm for Ared {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        Some(("min", bytes_of(self.params.thresholds.min, environment)))
+        Some(("min", bytes_of(self.params.common().thresholds.min, environment)))
     }
 
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
-        let AredParams { thresholds, gentle, ref steering, scope, .. } = self.params;
+        let &AredParams { thresholds, gentle, ref steering, scope, .. } = self.params.of(queue);
         let is_empty = in_unit_of(thresholds.min, scope.length(queue, buffer)) == 0;
         let mut state = self.queues[self.place(queue, buffer)].clone();
         state.catch_up(now, is_empty, steering);
@@ -514,7 +513,7 @@ mod tests {
     #[test]
     fn the_weight_follows_the_rate() {
         // At 10 Gbps 1500 B take 1.2 us: T = 1.2 us is one packet, w = 1 - 1/e.
-        let weight = |text: &str| ared(text).params.weight.of(Time::from_ns(1200));
+        let weight = |text: &str| ared(text).params.common().weight.of(Time::from_ns(1200));
         assert!(close(weight("time_constant = \"1200ns\""), 1.0 - libm::exp(-1.0)));
         // The paper's: C = 833,333 packets in a second, w = 1 - exp(-1/C), next to 1/C.
         assert!((weight("") - 1.2e-6).abs() < 1e-12, "{}", weight(""));

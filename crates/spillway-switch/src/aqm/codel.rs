@@ -39,6 +39,7 @@ use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
@@ -90,7 +91,7 @@ struct QueueState {
 /// CoDel.
 #[derive(Clone, Debug)]
 pub struct CoDel {
-    params: CoDelParams,
+    params: ByQueue<CoDelParams>,
     /// What a queue must hold, in bytes, to be above target.
     least: u32,
     /// Whether the buffer still counts the bytes of the packet that leaves.
@@ -105,6 +106,7 @@ impl Policy for CoDel {
          doi:10.17487/RFC8289";
 
     const CHANGES: &'static [&'static str] = &["target", "interval"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = CoDelParams;
 
@@ -138,15 +140,15 @@ impl Policy for CoDel {
             Rules::Ns3 => 1500,
         };
         CoDel {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             least,
             holds_until_sent: environment.service.release_at_end,
             queues: vec![QueueState::default(); queues],
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -243,11 +245,12 @@ impl Watch for CoDel {
     }
 
     fn drops_departures(&self) -> bool {
-        self.params.verdict == Verdict::MarkOrDrop
+        self.params.common().verdict == Verdict::MarkOrDrop
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let CoDelParams { target, rules, verdict, .. } = self.params;
+        let params = self.params.of(departure.queue);
+        let &CoDelParams { target, rules, verdict, .. } = params;
         let held = if self.holds_until_sent { departure.size } else { 0 };
         let left = buffer.bytes(departure.queue) - held;
         let (now, sojourn) = match rules {
@@ -255,9 +258,9 @@ impl Watch for CoDel {
             Rules::Ns3 => (ticks(departure.now), ticks(departure.sojourn())),
         };
         let queue = &mut self.queues[departure.queue as usize];
-        let persists = queue.persists(now, sojourn >= target && left >= self.least, &self.params);
+        let persists = queue.persists(now, sojourn >= target && left >= self.least, params);
         let is_lost = verdict == Verdict::MarkOrDrop && !departure.ect;
-        match queue.hits(now, persists, is_lost, &self.params) {
+        match queue.hits(now, persists, is_lost, params) {
             true => verdict,
             false => Verdict::Pass,
         }
@@ -271,9 +274,10 @@ impl Aqm for CoDel {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        let target = match self.params.rules {
-            Rules::Rfc8289 => self.params.target,
-            Rules::Ns3 => Time::from_ps((self.params.target.ps() << 10) * 1000),
+        let &CoDelParams { target, rules, .. } = self.params.common();
+        let target = match rules {
+            Rules::Rfc8289 => target,
+            Rules::Ns3 => Time::from_ps((target.ps() << 10) * 1000),
         };
         Some(("target", bytes_behind(target, environment)?))
     }
@@ -284,9 +288,10 @@ impl Aqm for CoDel {
 
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
+        let params = self.params.of(passing.queue);
         let queue = &mut self.queues[passing.queue as usize];
-        let persists = queue.persists(passing.now, false, &self.params);
-        queue.hits(passing.now, persists, false, &self.params);
+        let persists = queue.persists(passing.now, false, params);
+        queue.hits(passing.now, persists, false, params);
     }
 }
 

@@ -27,6 +27,7 @@
 
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
@@ -55,7 +56,7 @@ struct Persistence {
 /// ECN#.
 #[derive(Clone, Debug)]
 pub struct EcnSharp {
-    params: EcnSharpParams,
+    params: ByQueue<EcnSharpParams>,
     queues: Vec<Persistence>,
 }
 
@@ -66,6 +67,7 @@ impl Policy for EcnSharp {
          doi:10.1145/3359989.3365426";
 
     const CHANGES: &'static [&'static str] = &["instant", "target", "interval"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = EcnSharpParams;
 
@@ -84,11 +86,12 @@ impl Policy for EcnSharp {
 
     fn new(params: &EcnSharpParams, environment: &Environment) -> Self {
         let queues = environment.queues();
-        EcnSharp { params: params.clone(), queues: vec![Persistence::default(); queues] }
+        let params = ByQueue::all(params.clone());
+        EcnSharp { params, queues: vec![Persistence::default(); queues] }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -125,21 +128,22 @@ impl Watch for EcnSharp {
 
     fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
         let sojourn = departure.sojourn();
+        let params = self.params.of(departure.queue);
         let queue = &mut self.queues[departure.queue as usize];
-        let persists = queue.marks(departure.now, sojourn, &self.params);
-        if persists || sojourn > self.params.instant { Verdict::Mark } else { Verdict::Pass }
+        let persists = queue.marks(departure.now, sojourn, params);
+        if persists || sojourn > params.instant { Verdict::Mark } else { Verdict::Pass }
     }
 }
 
 impl Aqm for EcnSharp {
     fn passes_idle_ports(&self) -> bool {
         // No wait is a short one.
-        self.params.target > Time::ZERO
+        self.params.each().all(|each| each.target > Time::ZERO)
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // One of the two rules may be out of reach, so that the other marks alone.
-        let EcnSharpParams { instant, target, .. } = self.params;
+        let &EcnSharpParams { instant, target, .. } = self.params.common();
         let (key, marked) = match target <= instant {
             true => ("target", target),
             false => ("instant", Time::from_ps(instant.ps().saturating_add(1))),
@@ -153,7 +157,8 @@ impl Aqm for EcnSharp {
 
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
-        self.queues[passing.queue as usize].marks(passing.now, Time::ZERO, &self.params);
+        let params = self.params.of(passing.queue);
+        self.queues[passing.queue as usize].marks(passing.now, Time::ZERO, params);
     }
 }
 

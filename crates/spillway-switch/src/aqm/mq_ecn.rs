@@ -99,7 +99,7 @@ struct Port {
 #[derive(Clone, Debug)]
 pub struct MqEcn {
     params: MqEcnParams,
-    /// For each queue class, quantum_i RTT lambda, in bytes times picoseconds.
+    /// For each queue, quantum_i RTT lambda, in bytes times picoseconds.
     shares: Vec<f64>,
     ports: Vec<Port>,
     /// For each queue, the end of its last turn, or when it got its first packet since.
@@ -113,6 +113,7 @@ impl Policy for MqEcn {
         "Bai et al.: Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016";
 
     const CHANGES: &'static [&'static str] = &["rtt", "lambda"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = MqEcnParams;
 
@@ -157,20 +158,25 @@ impl Policy for MqEcn {
             is_over: true,
             before: (0.0, Time::ZERO),
         };
+        let of_port: Vec<f64> = (0..queues_per_port as u8).map(share).collect();
         MqEcn {
             params: params.clone(),
-            shares: (0..queues_per_port as u8).map(share).collect(),
+            shares: of_port.repeat(environment.port_rates.len()),
             ports: environment.port_rates.iter().map(port).collect(),
             since: vec![Time::ZERO; environment.queues()],
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.shares = fresh.shares;
-        for (port, fresh) in self.ports.iter_mut().zip(fresh.ports) {
-            port.most = fresh.most;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        for place in adoption.ports() {
+            self.ports[place as usize].most = fresh.ports[place as usize].most;
+            for queue in adoption.buffer.queues_of(place) {
+                self.shares[queue as usize] = fresh.shares[queue as usize];
+            }
         }
-        self.params = fresh.params;
+        if adoption.port.is_none() {
+            self.params = fresh.params;
+        }
     }
 }
 
@@ -197,9 +203,9 @@ fn check(section: &Section, environment: &Environment) -> Result<(), SettingsErr
 impl MqEcn {
     /// Whether q > K_i: both sides times T_round, so that it may be 0.
     #[inline(always)]
-    fn exceeds(&self, bytes: u32, queue_class: u8, port: &Port) -> bool {
+    fn exceeds(&self, bytes: u32, queue: QueueId, port: &Port) -> bool {
         let bytes = f64::from(bytes);
-        bytes > port.most || bytes * port.round > self.shares[usize::from(queue_class)]
+        bytes > port.most || bytes * port.round > self.shares[queue as usize]
     }
 }
 
@@ -234,9 +240,9 @@ impl Watch for MqEcn {
 impl Aqm for MqEcn {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let &Arrival { queue, queue_class, .. } = arrival;
+        let queue = arrival.queue;
         let port = &self.ports[buffer.port_of(queue) as usize];
-        let exceeds = self.exceeds(buffer.bytes(queue), queue_class, port);
+        let exceeds = self.exceeds(buffer.bytes(queue), queue, port);
         if exceeds { self.params.verdict } else { Verdict::Pass }
     }
 
@@ -253,7 +259,7 @@ impl Aqm for MqEcn {
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
         let mut port = self.ports[buffer.port_of(queue) as usize].clone();
         port.wakes(now, &self.params.kept);
-        let share = self.shares[queue as usize % self.shares.len()];
+        let share = self.shares[queue as usize];
         let threshold = (share / port.round).min(port.most) as u64;
         let (min_bytes, max_bytes) = (Some(threshold), Some(threshold));
         Some(AqmSample { min_bytes, max_bytes, ..AqmSample::default() })

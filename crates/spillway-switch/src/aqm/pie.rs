@@ -38,6 +38,7 @@
 use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample, bytes_behind};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
@@ -88,7 +89,7 @@ struct QueueState {
 /// PIE.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    params: PieParams,
+    params: ByQueue<PieParams>,
     random: Stream,
     queues: Vec<QueueState>,
 }
@@ -100,6 +101,7 @@ impl Policy for Pie {
          doi:10.17487/RFC8033";
 
     const CHANGES: &'static [&'static str] = &["target", "alpha", "beta", "mark_up_to"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = PieParams;
 
@@ -139,14 +141,14 @@ impl Policy for Pie {
         let queues = environment.queues();
         let state = QueueState { burst: params.burst, ..QueueState::default() };
         Pie {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             random: Stream::new(environment.seed, "pie", environment.switch.into()),
             queues: vec![state; queues],
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -211,7 +213,7 @@ impl Pie {
     fn leaves(&mut self, queue: QueueId, now: Time, wait: Time, size: u32, left: u32) {
         let queue = &mut self.queues[queue as usize];
         queue.wait = wait;
-        if self.params.measures_rate {
+        if self.params.common().measures_rate {
             queue.drain.on_departure(now, size, left);
         }
     }
@@ -234,16 +236,17 @@ impl Watch for Pie {
     }
 
     fn period(&self) -> Option<Time> {
-        Some(self.params.update_interval)
+        Some(self.params.common().update_interval)
     }
 
     fn on_timer(&mut self, _now: Time, buffer: &Buffer) {
         for (number, queue) in (0..).zip(&mut self.queues) {
-            let delay = match self.params.measures_rate {
-                true => queue.drain.delay(buffer.bytes(number as QueueId)),
+            let params = self.params.of(number);
+            let delay = match params.measures_rate {
+                true => queue.drain.delay(buffer.bytes(number)),
                 false => queue.wait.secs_f64(),
             };
-            queue.update(delay, &self.params);
+            queue.update(delay, params);
         }
     }
 }
@@ -252,13 +255,14 @@ impl Aqm for Pie {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let &QueueState { probability, delay, burst, .. } = &self.queues[arrival.queue as usize];
-        let is_calm = delay < self.params.target.secs_f64() / 2.0 && probability < 0.2;
+        let params = self.params.of(arrival.queue);
+        let is_calm = delay < params.target.secs_f64() / 2.0 && probability < 0.2;
         if is_calm || burst > Time::ZERO || buffer.packets(arrival.queue) <= 2 {
             return Verdict::Pass;
         }
         match probability >= 1.0 || self.random.uniform() < probability {
             false => Verdict::Pass,
-            true if probability <= self.params.mark_up_to => self.params.verdict,
+            true if probability <= params.mark_up_to => params.verdict,
             true => Verdict::Drop,
         }
     }
@@ -279,7 +283,7 @@ impl Aqm for Pie {
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // Queues are calm up to half of the target. There p falls towards 0, unless gains are so
         // large that the growth of a wait alone takes it to 0.2.
-        let half = Time::from_ps(self.params.target.ps().div_ceil(2));
+        let half = Time::from_ps(self.params.common().target.ps().div_ceil(2));
         Some(("target", bytes_behind(half, environment)?))
     }
 
@@ -303,7 +307,7 @@ mod tests {
     /// The probability after an update with this delay, in us, from another probability and delay.
     fn after(probability: f64, (before, now): (f64, f64)) -> f64 {
         let mut state = QueueState { probability, delay: before * 1e-6, ..QueueState::default() };
-        state.update(now * 1e-6, &pie("").params);
+        state.update(now * 1e-6, pie("").params.common());
         state.probability
     }
 

@@ -214,13 +214,10 @@ impl Policy for Pred {
 
     fn check_change(from: &Arc<PredParams>, to: &Arc<PredParams>) -> Result<(), Refusal> {
         let (Setting { lambda, min }, next) = (from.first, to.first);
-        let changed = [("min", min != next.min), ("max", from.max != to.max)];
-        let changed = changed.into_iter().chain([("lambda", lambda != next.lambda)]);
+        let changed = [("min", min != next.min), ("lambda", lambda != next.lambda)];
         match changed.into_iter().find(|&(_, is_changed)| is_changed && from.qla.is_some()) {
             None => Ok(()),
-            Some((key, _)) => {
-                Err((key, "PRED adjusts its line itself; it needs qla = false".into()))
-            }
+            Some((key, _)) => Err((key, "PRED adjusts it itself; it needs qla = false".into())),
         }
     }
 

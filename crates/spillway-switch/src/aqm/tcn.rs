@@ -23,6 +23,7 @@
 
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Departure, Verdict, Watch};
 use spillway_engine::Time;
@@ -37,7 +38,7 @@ pub struct TcnParams {
 /// Marking by the time waited.
 #[derive(Clone, Debug)]
 pub struct Tcn {
-    threshold: Time,
+    thresholds: ByQueue<Time>,
 }
 
 impl Policy for Tcn {
@@ -47,6 +48,7 @@ impl Policy for Tcn {
          doi:10.1145/2999572.2999575";
 
     const CHANGES: &'static [&'static str] = &["threshold"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = TcnParams;
 
@@ -60,11 +62,11 @@ impl Policy for Tcn {
     }
 
     fn new(params: &TcnParams, _environment: &Environment) -> Self {
-        Tcn { threshold: params.threshold }
+        Tcn { thresholds: ByQueue::all(params.threshold) }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.threshold = fresh.threshold;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.thresholds.adopt(fresh.thresholds, adoption.port, adoption.buffer);
     }
 }
 
@@ -79,7 +81,8 @@ impl Watch for Tcn {
 
     #[inline]
     fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
-        if departure.sojourn() > self.threshold { Verdict::Mark } else { Verdict::Pass }
+        let threshold = *self.thresholds.of(departure.queue);
+        if departure.sojourn() > threshold { Verdict::Mark } else { Verdict::Pass }
     }
 }
 
@@ -89,7 +92,7 @@ impl Aqm for Tcn {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        let marked = Time::from_ps(self.threshold.ps().saturating_add(1));
+        let marked = Time::from_ps(self.thresholds.common().ps().saturating_add(1));
         Some(("threshold", bytes_behind(marked, environment)?))
     }
 }

@@ -139,7 +139,7 @@ const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("pie", "mark_up_to", "0.7", ""),
     ("acc", "exploration", "0.7", ""),
     ("pred", "min", "\"7pkt\"", "qla = false"),
-    ("pred", "max", "\"77pkt\"", "qla = false"),
+    ("pred", "max", "\"77pkt\"", ""),
     ("pred", "lambda", "0.7", "qla = false"),
     ("pred", "beta", "0.7", ""),
     ("pred", "q_left", "\"7pkt\"", ""),
@@ -208,7 +208,7 @@ fn what_a_policy_steers_itself_and_units_of_averages_do_not_change() {
     };
     let key = |refusal: Option<Refusal>| refusal.map(|(key, _)| key);
     assert_eq!(key(refused("pred", "", "lambda = 0.2")), Some("lambda"));
-    assert_eq!(key(refused("pred", "", "max = \"400KB\"")), Some("max"));
+    assert_eq!(key(refused("pred", "", "min = \"9pkt\"")), Some("min"));
     assert_eq!(key(refused("pred", "qla = false", "qla = false\nlambda = 0.2")), None);
     let bytes = "min = \"9KB\"\nmax = \"90KB\"\n";
     assert_eq!(key(refused("red", "", bytes)), None);

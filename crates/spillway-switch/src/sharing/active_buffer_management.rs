@@ -45,6 +45,7 @@
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
@@ -72,7 +73,7 @@ pub struct ActiveBufferManagementParams {
 /// Scales Dynamic Thresholds by congestion and drain rate.
 #[derive(Clone, Debug)]
 pub struct ActiveBufferManagement {
-    params: ActiveBufferManagementParams,
+    params: ByQueue<ActiveBufferManagementParams>,
     queues: Vec<Queue>,
     /// Bytes that every port has sent.
     sent: Vec<u64>,
@@ -154,6 +155,7 @@ impl Policy for ActiveBufferManagement {
 
     const CHANGES: &'static [&'static str] =
         &["alpha", "alpha_first_rtt", "congested_at", "saturation"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = ActiveBufferManagementParams;
 
@@ -217,7 +219,7 @@ impl Policy for ActiveBufferManagement {
             level: 0.0,
         };
         ActiveBufferManagement {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             queues: vec![queue; queues],
             sent: vec![0; environment.port_rates.len()],
             full_packet: environment.full_packet.into(),
@@ -225,16 +227,12 @@ impl Policy for ActiveBufferManagement {
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
 impl ActiveBufferManagement {
-    fn alpha(&self, queue_class: usize) -> f64 {
-        of_queue_class(&self.params.alpha, queue_class as u8)
-    }
-
     /// 1 / n_p * mu / b.
     fn share(&self, queue: usize, queue_class: usize) -> f64 {
         self.queues[queue].drain / self.congested[queue_class]
@@ -243,9 +241,12 @@ impl ActiveBufferManagement {
     /// T for an arrival, rounded down to a byte.
     fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let queue_class = usize::from(arrival.queue_class);
-        let alpha =
-            if arrival.first_rtt { self.params.alpha_first_rtt } else { self.alpha(queue_class) };
-        let is_scaled = !arrival.first_rtt || self.params.first_rtt_is_scaled;
+        let params = self.params.of(arrival.queue);
+        let alpha = match arrival.first_rtt {
+            true => params.alpha_first_rtt,
+            false => of_queue_class(&params.alpha, arrival.queue_class),
+        };
+        let is_scaled = !arrival.first_rtt || params.first_rtt_is_scaled;
         let share = if is_scaled { self.share(arrival.queue as usize, queue_class) } else { 1.0 };
         (alpha * share * buffer.free() as f64) as u64
     }
@@ -262,20 +263,21 @@ impl ActiveBufferManagement {
     /// Measures mu / b over the interval that ends now, and begins a new interval.
     fn measure_drain(&mut self, buffer: &Buffer) {
         let least = 1.0 / f64::from(buffer.queues_per_port());
+        let &ActiveBufferManagementParams { drain, interval, .. } = self.params.common();
         for (queue, state) in (0..).zip(&mut self.queues) {
             let port = buffer.port_of(queue);
             if state.waits_from < u64::MAX {
                 let sent = self.sent[port as usize];
                 state.port_sent += sent - std::mem::replace(&mut state.waits_from, sent);
             }
-            state.drain = match self.params.drain {
+            state.drain = match drain {
                 Drain::Share => {
                     let credited = |bytes: u64| (bytes + self.full_packet) as f64;
                     credited(state.dequeued) / credited(state.port_sent)
                 }
                 Drain::Interval => {
                     let sending = buffer.rate(port).time_of(state.dequeued);
-                    let share = sending.ps() as f64 / self.params.interval.ps() as f64;
+                    let share = sending.ps() as f64 / interval.ps() as f64;
                     if share < least || share > 1.0 { 1.0 } else { share }
                 }
             };
@@ -290,11 +292,13 @@ impl ActiveBufferManagement {
         let mut counts = vec![0.0; queue_classes];
         for (queue, state) in self.queues.iter().enumerate() {
             let queue_class = queue % queue_classes;
-            counts[queue_class] += match self.params.congestion {
+            let params = self.params.of(queue as QueueId);
+            counts[queue_class] += match params.congestion {
                 Congestion::Fractional { .. } => state.level,
                 Congestion::Binary { congested_at } => {
                     let length = f64::from(buffer.bytes(queue as QueueId));
-                    let threshold = self.alpha(queue_class) * self.share(queue, queue_class) * free;
+                    let alpha = of_queue_class(&params.alpha, queue_class as u8);
+                    let threshold = alpha * self.share(queue, queue_class) * free;
                     f64::from(length > 0.0 && length >= congested_at * threshold)
                 }
             };
@@ -307,7 +311,7 @@ impl ActiveBufferManagement {
 
 impl Watch for ActiveBufferManagement {
     fn watches_queues(&self) -> bool {
-        self.params.drain == Drain::Interval
+        self.params.common().drain == Drain::Interval
     }
 
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
@@ -320,7 +324,7 @@ impl Watch for ActiveBufferManagement {
 
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         let state = &mut self.queues[queue as usize];
-        let has_waited = now > state.waits_since || self.params.drain == Drain::Interval;
+        let has_waited = now > state.waits_since || self.params.common().drain == Drain::Interval;
         if has_waited {
             state.dequeued += u64::from(size);
         } else {
@@ -336,7 +340,7 @@ impl Watch for ActiveBufferManagement {
     }
 
     fn period(&self) -> Option<Time> {
-        Some(self.params.interval)
+        Some(self.params.common().interval)
     }
 
     fn on_timer(&mut self, _now: Time, buffer: &Buffer) {
@@ -348,7 +352,7 @@ impl Watch for ActiveBufferManagement {
 impl Sharing for ActiveBufferManagement {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = buffer.bytes(arrival.queue);
-        if let Congestion::Fractional { saturation } = self.params.congestion {
+        if let Congestion::Fractional { saturation } = self.params.of(arrival.queue).congestion {
             self.queues[arrival.queue as usize].level = (f64::from(length) / saturation).min(1.0);
         }
         let length = u64::from(length) + u64::from(arrival.size);

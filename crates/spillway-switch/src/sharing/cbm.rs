@@ -37,6 +37,7 @@
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
@@ -64,7 +65,7 @@ pub struct CbmParams {
 /// Limits how long packets wait.
 #[derive(Clone, Debug)]
 pub struct Cbm {
-    params: CbmParams,
+    params: ByQueue<CbmParams>,
     /// With `buffer_of = "port"`, every port's part of the buffer.
     parts: Option<Vec<u64>>,
     is_congested: Vec<bool>,
@@ -97,6 +98,7 @@ impl Policy for Cbm {
     });
 
     const CHANGES: &'static [&'static str] = &["alpha", "alpha_first_rtt", "congested_at"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = CbmParams;
 
@@ -131,15 +133,15 @@ impl Policy for Cbm {
         };
         let queues = rates.len() * environment.queues_per_port as usize;
         Cbm {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             parts: params.is_of_port.then(|| rates.iter().map(part).collect()),
             is_congested: vec![false; queues],
             congested: vec![0; environment.queues_per_port as usize],
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -152,10 +154,6 @@ impl Cbm {
         multiplications: 1,
         ..Operations::NONE
     };
-
-    fn alpha(&self, queue_class: u8) -> f64 {
-        of_queue_class(&self.params.alpha, queue_class)
-    }
 
     /// B - Q.
     fn free(&self, queue: QueueId, buffer: &Buffer) -> f64 {
@@ -173,9 +171,11 @@ impl Cbm {
     fn look_at(&mut self, queue: QueueId, buffer: &Buffer) {
         let queue_class = buffer.queue_class_of(queue);
         let length = f64::from(buffer.bytes(queue));
+        let params = self.params.of(queue);
+        let alpha = of_queue_class(&params.alpha, queue_class);
         // Multiplies by n_p instead of dividing, so that nothing is rounded.
         let reached = length * self.congested(queue_class)
-            >= self.params.congested_at * (self.alpha(queue_class) * self.free(queue, buffer));
+            >= params.congested_at * (alpha * self.free(queue, buffer));
         let is_congested = buffer.packets(queue) > 0 && reached;
         let was = std::mem::replace(&mut self.is_congested[queue as usize], is_congested);
         let count = &mut self.congested[usize::from(queue_class)];
@@ -185,7 +185,11 @@ impl Cbm {
     /// Whether a packet has waited for longer than Theta.
     fn is_late(&self, departure: &Departure, buffer: &Buffer) -> bool {
         let &Departure { now, queue, queue_class, first_rtt, queued_at, .. } = departure;
-        let alpha = if first_rtt { self.params.alpha_first_rtt } else { self.alpha(queue_class) };
+        let params = self.params.of(queue);
+        let alpha = match first_rtt {
+            true => params.alpha_first_rtt,
+            false => of_queue_class(&params.alpha, queue_class),
+        };
         let ps_per_byte = buffer.rate(buffer.port_of(queue)).ps_per_byte() as f64;
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
         now.since(queued_at).ps() as f64 * self.congested(queue_class) > limit
@@ -213,8 +217,9 @@ impl Watch for Cbm {
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let is_spared = self.params.exempt == Some(departure.queue_class)
-            || self.params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
+        let params = self.params.common();
+        let is_spared = params.exempt == Some(departure.queue_class)
+            || params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
         match !is_spared && self.is_late(departure, buffer) {
             true => Verdict::Drop,
             false => Verdict::Pass,

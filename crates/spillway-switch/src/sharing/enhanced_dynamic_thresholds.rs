@@ -71,7 +71,8 @@ pub struct EnhancedDynamicThresholdsParams {
 /// Dynamic Thresholds, except for ports in a burst.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThresholds {
-    params: EnhancedDynamicThresholdsParams,
+    /// Whether ports in a burst share the buffer equally, or each may hold all of it.
+    is_equal: bool,
     dynamic: DynamicThresholds,
     ports: Vec<Port>,
     bursts: u64,
@@ -80,7 +81,9 @@ pub struct EnhancedDynamicThresholds {
 /// The state of a port.
 #[derive(Clone, Copy, Debug)]
 struct Port {
+    burst_packets: u32,
     burst_time: Time,
+    drain_packets: u32,
     max_time: Time,
     /// When its queues were last empty.
     empty_at: Time,
@@ -124,6 +127,7 @@ impl Policy for EnhancedDynamicThresholds {
 
     const CHANGES: &'static [&'static str] =
         &["alpha", "alpha_first_rtt", "burst_packets", "burst_time", "drain_packets", "max_time"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = EnhancedDynamicThresholdsParams;
 
@@ -165,14 +169,16 @@ impl Policy for EnhancedDynamicThresholds {
         let port = |rate: &Rate| {
             let fast = burst.saturating_mul(rate.ps_per_byte()) / 4;
             Port {
+                burst_packets: params.burst_packets,
                 burst_time: params.burst_time.unwrap_or(Time::from_ps(fast)),
+                drain_packets: params.drain_packets,
                 max_time: params.max_time.unwrap_or_else(|| Time::from_ps(whole(rate))),
                 empty_at: Time::ZERO,
                 state: State::Controlled,
             }
         };
         EnhancedDynamicThresholds {
-            params: params.clone(),
+            is_equal: params.is_equal,
             dynamic: DynamicThresholds::new(&params.dynamic, environment),
             ports: environment.port_rates.iter().map(port).collect(),
             bursts: 0,
@@ -182,14 +188,14 @@ impl Policy for EnhancedDynamicThresholds {
     fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
         self.dynamic.adopt(fresh.dynamic, adoption);
         let before = adoption.now.since(Time::from_ps(1));
-        for (port, fresh) in self.ports.iter_mut().zip(fresh.ports) {
+        for place in adoption.ports() {
+            let (port, fresh) = (&mut self.ports[place as usize], fresh.ports[place as usize]);
             // Bursts that have reached their time limit without any packet since are over.
             if !port.is_uncontrolled(before) {
                 port.state = State::Controlled;
             }
-            (port.burst_time, port.max_time) = (fresh.burst_time, fresh.max_time);
+            *port = Port { empty_at: port.empty_at, state: port.state, ..fresh };
         }
-        self.params = fresh.params;
     }
 }
 
@@ -206,8 +212,9 @@ impl EnhancedDynamicThresholds {
 
     /// A port's queues have shrunk; its burst may be over.
     fn control_if_drained(&mut self, port: u32, buffer: &Buffer) {
-        if let State::Uncontrolled { most, .. } = self.ports[port as usize].state
-            && packets_of(port, buffer) + self.params.drain_packets <= most
+        let Port { state, drain_packets, .. } = self.ports[port as usize];
+        if let State::Uncontrolled { most, .. } = state
+            && packets_of(port, buffer) + drain_packets <= most
         {
             self.control(port);
         }
@@ -218,7 +225,7 @@ impl EnhancedDynamicThresholds {
         if !self.ports[port as usize].is_uncontrolled(now) {
             return None;
         }
-        if !self.params.is_equal {
+        if !self.is_equal {
             return Some(capacity);
         }
         // Other ports' bursts may have reached their time limit without any packet since.
@@ -243,7 +250,7 @@ impl Watch for EnhancedDynamicThresholds {
             State::Uncontrolled { most, .. } => *most = packets.max(*most),
             State::Controlled => {
                 let is_fast = arrival.now.since(port.empty_at) <= port.burst_time;
-                if packets >= self.params.burst_packets && is_fast {
+                if packets >= port.burst_packets && is_fast {
                     port.state = State::Uncontrolled { since: arrival.now, most: packets };
                     self.bursts += 1;
                 }

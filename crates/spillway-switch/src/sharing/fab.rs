@@ -47,6 +47,7 @@
 
 use super::{DynamicThresholds, Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
+use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
@@ -71,7 +72,7 @@ pub struct FabParams {
 /// Dynamic Thresholds that favour the first bytes of a flow.
 #[derive(Clone, Debug)]
 pub struct Fab {
-    params: FabParams,
+    params: ByQueue<FabParams>,
     flows: BTreeMap<(QueueId, u32), Flow>,
     /// When the table has this many entries, it is searched for silent flows.
     prune_at: usize,
@@ -123,6 +124,7 @@ impl Policy for Fab {
     });
 
     const CHANGES: &'static [&'static str] = &["alpha", "alpha_short", "short_bytes"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = FabParams;
 
@@ -144,7 +146,7 @@ impl Policy for Fab {
 
     fn new(params: &FabParams, _environment: &Environment) -> Self {
         Fab {
-            params: params.clone(),
+            params: ByQueue::all(params.clone()),
             flows: BTreeMap::new(),
             prune_at: Fab::SMALLEST_TABLE,
             flow: 0,
@@ -152,8 +154,8 @@ impl Policy for Fab {
         }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.params = fresh.params;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -163,7 +165,7 @@ impl Fab {
     /// Counts an arrival, and returns the bytes of its flow.
     fn count(&mut self, arrival: &Arrival) -> u64 {
         let flow = self.flows.entry((arrival.queue, self.flow)).or_insert(Flow::NEW);
-        *flow = flow.and(arrival, self.params.idle_timeout);
+        *flow = flow.and(arrival, self.params.common().idle_timeout);
         let bytes = flow.bytes;
         if self.flows.len() >= self.prune_at {
             self.prune(arrival.now);
@@ -173,7 +175,7 @@ impl Fab {
 
     /// Removes flows that will be new when their next packet arrives, whenever that is.
     fn prune(&mut self, now: Time) {
-        let idle_timeout = self.params.idle_timeout;
+        let idle_timeout = self.params.common().idle_timeout;
         self.flows.retain(|_, flow| !flow.is_silent(now, idle_timeout));
         self.prune_at = (2 * self.flows.len()).max(Fab::SMALLEST_TABLE);
     }
@@ -181,9 +183,10 @@ impl Fab {
     /// T = a (B - Q) for a packet whose flow has `bytes` bytes including it, rounded down to a
     /// byte.
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
-        let alpha = match bytes < self.params.short_bytes {
-            true => self.params.alpha_short,
-            false => of_queue_class(&self.params.alpha, arrival.queue_class),
+        let params = self.params.of(arrival.queue);
+        let alpha = match bytes < params.short_bytes {
+            true => params.alpha_short,
+            false => of_queue_class(&params.alpha, arrival.queue_class),
         };
         (alpha * buffer.free() as f64) as u64
     }
@@ -213,7 +216,7 @@ impl Sharing for Fab {
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let bytes = self.bytes.unwrap_or_else(|| {
             let flow = self.flows.get(&(arrival.queue, self.flow)).copied().unwrap_or(Flow::NEW);
-            flow.and(arrival, self.params.idle_timeout).bytes
+            flow.and(arrival, self.params.common().idle_timeout).bytes
         });
         Some(self.limit(bytes, arrival, buffer))
     }

@@ -75,6 +75,7 @@ impl Policy for PFabric {
     });
 
     const CHANGES: &'static [&'static str] = &["limit"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = PFabricParams;
 
@@ -100,8 +101,8 @@ impl Policy for PFabric {
         PFabric { limits: environment.port_rates.iter().map(limit).collect() }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.limits = fresh.limits;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        adoption.replace(&mut self.limits, &fresh.limits);
     }
 }
 

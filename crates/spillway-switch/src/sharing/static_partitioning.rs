@@ -80,6 +80,7 @@ impl Policy for StaticPartitioning {
     });
 
     const CHANGES: &'static [&'static str] = &["share", "flows"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = StaticPartitioningParams;
 
@@ -120,8 +121,8 @@ impl Policy for StaticPartitioning {
         StaticPartitioning { limits: environment.port_rates.iter().map(limit).collect() }
     }
 
-    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
-        self.limits = fresh.limits;
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        adoption.replace(&mut self.limits, &fresh.limits);
     }
 }
 
