@@ -273,7 +273,7 @@ def test_list_shows_signals(command):
         when = "since the last look" if entry["is_since"] else "now"
         line = next(line for line in outcome.out.splitlines() if f"  {entry['id']} " in line)
         assert f"  {entry['each']} " in line and f"  {when} " in line, entry
-    assert len(entries) == 15
+    assert len(entries) == 18
 
 
 def test_parameters_come_with_units_defaults_and_sources(command):

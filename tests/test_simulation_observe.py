@@ -119,7 +119,7 @@ def test_looks_change_nothing() -> None:
         f"switch.{row['id']}" if row["each"] in ("queue", "port", "switch") else row["id"]
         for row in catalogue
     ]
-    assert len(names) == 15
+    assert len(names) == 18
     delivered = simulation.observe(names)["delivered_bytes"].item()
     for us in range(0, 300, 7):
         simulation.run_until(f"{us}us")

@@ -163,6 +163,31 @@ fn marks_and_losses_count_where_they_happen() {
     assert_eq!(run.marks(), 2);
 }
 
+/// The same four packets. From 11 us on the port sends 8 Gbps for 4 us. The third and the fourth are
+/// marked as they come, at 11 and 12 us; from 22 us on a packet arrives every microsecond.
+#[test]
+fn rates_are_counts_over_the_time_since_the_last_look() {
+    let flows = [(0, 1, 960, 0), (2, 1, 960, 0), (3, 1, 960, 0), (0, 1, 960, 0)];
+    let mut run = star(&flows, "dctcp", "aqm = { kind = \"ecn\", threshold = \"500B\" }");
+    let port = "switch.leaf0.port.1";
+    let (sent, marked) = (format!("{port}.sent_gbps"), format!("{port}.queue.0.marked_gbps"));
+    let all = names(&[&sent, &marked, "delivered_gbps", "traffic.0.delivered_gbps"]);
+    run.follow(&all).unwrap();
+    let mut look = |us: u64| {
+        assert!(halts_at(&mut run, ns(1_000 * us)));
+        let looks = run.observe(&all).unwrap();
+        looks.iter().map(|look| told(look).0[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(look(11), [0.0; 4]);
+    assert_eq!(look(12), [8.0, 8.0, 0.0, 0.0]);
+    // No time has passed.
+    assert_eq!(look(12), [0.0; 4]);
+    // A packet of three microseconds is marked.
+    assert_eq!(look(15), [8.0, 8.0 / 3.0, 0.0, 0.0]);
+    assert_eq!(look(22), [0.0; 4]);
+    assert_eq!(look(24), [0.0, 0.0, 7.68, 7.68]);
+}
+
 #[test]
 fn each_name_has_a_last_look_of_its_own() {
     let flows = [(0, 1, 9_600, 0)];

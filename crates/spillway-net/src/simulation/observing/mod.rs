@@ -134,6 +134,13 @@ impl Simulation {
                 let completed = self.completed_since(&before, classes);
                 Values::F64(completed.map(Completed::slowdown).collect())
             }
+            (_, Quantity::MarkedGbps | Quantity::SentGbps | Quantity::DeliveredGbps) => {
+                let gbps = |bytes: u128| match now.since(at).ps() {
+                    0 => 0.0,
+                    span => bytes as f64 * 8e3 / span as f64,
+                };
+                Values::F64(since().map(gbps).collect())
+            }
             _ if named.signal.is_since => {
                 Values::I64(since().map(|number| number as i64).collect())
             }
@@ -177,7 +184,9 @@ impl Simulation {
             Quantity::QueuePackets => switch.buffer_of(queue).packets(queue).into(),
             Quantity::MeanQueueBytes => switch.queue_counts(now, queue).byte_picoseconds,
             Quantity::MarkedPackets => switch.queue_counts(now, queue).marked_packets.into(),
-            Quantity::MarkedBytes => switch.queue_counts(now, queue).marked_bytes.into(),
+            Quantity::MarkedBytes | Quantity::MarkedGbps => {
+                switch.queue_counts(now, queue).marked_bytes.into()
+            }
             Quantity::DroppedPackets => switch.queue_counts(now, queue).dropped_packets.into(),
             Quantity::DroppedBytes => switch.queue_counts(now, queue).dropped_bytes.into(),
             // Not a total: it is asked for by its number.
@@ -193,7 +202,7 @@ impl Simulation {
         let Some(observed) = &self.hosts.observed else { return 0 };
         let sum = |counts: &[u64]| classes.iter().map(|&class| counts[usize::from(class)]).sum();
         let total: u64 = match quantity {
-            Quantity::DeliveredBytes => {
+            Quantity::DeliveredBytes | Quantity::DeliveredGbps => {
                 let of_alive = |slot: u32| {
                     let end = self.hosts.ends.receiving(slot);
                     if classes.contains(&end.class) { end.receiver.delivered() } else { 0 }

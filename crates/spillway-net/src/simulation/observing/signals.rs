@@ -4,6 +4,7 @@
 //! `switch.leaf.sent_bytes` is of the tier `leaf`, `switch.leaf0.port.3.sent_bytes` of one port.
 
 use crate::scenario::Scenario;
+use crate::traffic::Source;
 use spillway_settings::{SettingsError, nearest_name};
 use spillway_switch::{QueueId, Switch};
 
@@ -24,16 +25,22 @@ pub enum Quantity {
     MarkedPackets,
     /// Bytes marked.
     MarkedBytes,
+    /// Bits marked, over time.
+    MarkedGbps,
     /// Packets lost.
     DroppedPackets,
     /// Bytes lost.
     DroppedBytes,
     /// Bytes sent by a port.
     SentBytes,
+    /// Bits sent by a port, over time.
+    SentGbps,
     /// Bytes held by a switch.
     OccupancyBytes,
     /// Payload that has arrived.
     DeliveredBytes,
+    /// Bits of payload that have arrived, over time.
+    DeliveredGbps,
     /// Flows that have started.
     FlowsStarted,
     /// Flows that are complete.
@@ -102,7 +109,7 @@ const fn signal(
 }
 
 /// All signals.
-pub const SIGNALS: [Signal; 15] = [
+pub const SIGNALS: [Signal; 18] = [
     signal("queue_bytes", Quantity::QueueBytes, Each::Queue, false, "bytes that the queue holds"),
     signal(
         "queue_packets",
@@ -134,6 +141,13 @@ pub const SIGNALS: [Signal; 15] = [
     ),
     signal("marked_bytes", Quantity::MarkedBytes, Each::Queue, true, "their bytes on the wire"),
     signal(
+        "marked_gbps",
+        Quantity::MarkedGbps,
+        Each::Queue,
+        true,
+        "their rate on the wire, in Gbps",
+    ),
+    signal(
         "dropped_packets",
         Quantity::DroppedPackets,
         Each::Queue,
@@ -148,6 +162,7 @@ pub const SIGNALS: [Signal; 15] = [
         true,
         "bytes put on the line, a byte that is being sent among them",
     ),
+    signal("sent_gbps", Quantity::SentGbps, Each::Port, true, "the rate of these bytes, in Gbps"),
     signal(
         "occupancy_bytes",
         Quantity::OccupancyBytes,
@@ -161,6 +176,13 @@ pub const SIGNALS: [Signal; 15] = [
         Each::Flows,
         true,
         "payload that has arrived, each byte counted once",
+    ),
+    signal(
+        "delivered_gbps",
+        Quantity::DeliveredGbps,
+        Each::Flows,
+        true,
+        "the rate of this payload, in Gbps",
     ),
     signal("flows_started", Quantity::FlowsStarted, Each::Flows, true, "flows that have started"),
     signal(
@@ -248,11 +270,16 @@ pub fn read(name: &str, scenario: &Scenario, switches: &[Switch]) -> Result<Name
     }
 }
 
-/// The signal of a section of traffic, or a class of a list.
+/// The signal of a section of traffic, by its name or its place, or a class of a list.
 fn of_class(name: &str, class: &str, signal: Signal, scenario: &Scenario) -> Result<Named> {
     let all = &scenario.traffic.classes;
     let is_meant = |(_, known): &(u16, &String)| *known == class;
-    let classes: Vec<u16> = (0..).zip(all).filter(is_meant).map(|(number, _)| number).collect();
+    let mut classes: Vec<u16> = (0..).zip(all).filter(is_meant).map(|(number, _)| number).collect();
+    if classes.is_empty() {
+        let section =
+            class.parse().ok().and_then(|place: usize| scenario.traffic.sources.get(place));
+        classes.extend(section.into_iter().flat_map(Source::class_numbers));
+    }
     if classes.is_empty() {
         let error = SettingsError::new(name, format!("there is no traffic {class:?}"));
         return Err(error.hint(nearest_name(class, all.iter().map(String::as_str))));
