@@ -160,7 +160,9 @@ fn everything() -> Vec<String> {
     });
     let lossless = "sharing = \"dt\"\npfc = { kind = \"dynamic\", \
                     alpha = 1, priorities = [1], headroom = \"5KB\" }";
-    let policies = policies.chain(schedulers).chain([lossless.into()]);
+    let by_switch = "sharing = { kind = \"credence\", \
+                     model = { leaf0 = \"default\", leaf = \"smartbuf\", spine = \"default\" } }";
+    let policies = policies.chain(schedulers).chain([lossless.into(), by_switch.into()]);
     let transports = transport::KINDS.iter().map(|kind| {
         let transport = match kind.id {
             "udp" => "transport = { kind = \"udp\", rate = \"3Gbps\" }".into(),
