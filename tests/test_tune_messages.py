@@ -38,6 +38,20 @@ def test_nothing_is_said_of_looks_that_are_all_left_out(runs):
     assert "ended early" in announced(minimize="drops + timeouts")
 
 
+def test_it_says_beside_which_choices_a_key_is_not_varied(runs):
+    runs(lambda scenario, *_: drops(1))
+    said = []
+    element = "switch.sharing.alpha[1]=0.1..8:log"
+    lists = ["switch.sharing={ kind = 'dt', alpha = [1, 2] }", "switch.queues_per_port=2"]
+    over = ["switch.sharing.kind=dt,abm,lqd", element]
+    tune(over=over, set=lists, trials=2, say=said.append)
+    assert said[0] == (
+        "switch.sharing.alpha[1] is not varied where it does not exist: with "
+        "switch.sharing.kind=abm, switch.sharing.kind=lqd"
+    )
+    assert not any("not varied" in text for text in said[1:])
+
+
 # Small things ------------------------------------------------------------------------------------
 
 
@@ -108,6 +122,21 @@ def test_looks_that_end_nothing_are_refused(runs):
         tune(looks="25%", pruner="none")
     assert raised.value.hint == "leave out looks, or pruner"
     assert tune(trials=1, looks=[], pruner="none").summary["looks"] == []
+
+
+def test_a_pruner_that_has_no_looks_is_refused(runs, monkeypatch):
+    runs(lambda scenario, *_: drops(alpha(scenario)))
+    with pytest.raises(
+        spillway.ScenarioError, match="the pruner halving ends trials at looks"
+    ) as raised:
+        tune(looks=[], pruner="halving")
+    assert raised.value.hint == "name looks, or leave out pruner"
+    # As with a tagger that is a plug-in.
+    monkeypatch.setattr("spillway.tuning.study.can_be_looked_at", lambda scenario: False)
+    with pytest.raises(spillway.ScenarioError, match="cannot be looked at") as raised:
+        tune(pruner="median")
+    assert raised.value.hint == "leave out pruner"
+    assert tune(trials=1).summary["looks"] == tune(trials=1, pruner="none").summary["looks"] == []
 
 
 # What a user has put there ------------------------------------------------------------------------

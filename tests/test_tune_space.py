@@ -287,6 +287,7 @@ def test_a_section_called_like_a_place_is_another_one():
 @pytest.mark.parametrize(
     ("over", "problem"),
     [
+        (["switch.aqm.threshold=-5pkt..50pkt"], '"-5pkt" must not be negative'),
         (["traffic.0.load=-1..1"], "traffic.background.load: -1 is not valid"),
         (["switch.foo=1..3"], "switch.foo: unknown key"),
         (["switch.sharing.alpha[1]=0.1..8"], "there is no list alpha"),

@@ -89,6 +89,17 @@ def test_a_full_disk_leaves_a_journal_that_goes_on(kept):
     assert tune(storage=str(kept), trials=5).summary["ended"] == 5
 
 
+@pytest.mark.parametrize("size", [5_000, 20])
+def test_a_study_that_is_damaged_does_not_go_on(tmp_path, size):
+    tune(trials=3, out=tmp_path / "out")
+    file = tmp_path / "out" / "study.db"
+    file.write_bytes(file.read_bytes()[:size] if size > 100 else b"x" * size)
+    with pytest.raises(spillway.SpillwayError, match="cannot be read") as raised:
+        tune(trials=5, out=tmp_path / "out")
+    assert raised.value.hint == "what it holds is lost: begin anew with --force or another --out"
+    assert tune(trials=3, out=tmp_path / "out", force=True).summary["ended"] == 3
+
+
 @pytest.mark.parametrize(
     "content", [b"hello\n", b"hello", b"[]\n", b'{"op_code":99,"worker_id":""}\n']
 )

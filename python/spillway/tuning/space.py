@@ -232,7 +232,8 @@ class Space:
     """The parameters of a scenario, those that others depend on first.
 
     A parameter below a key that is varied itself, such as `switch.sharing.alpha` below
-    `switch.sharing`, matters only beside those choices that have its key.
+    `switch.sharing`, matters only beside those choices that have its key; `absences` says in words
+    beside which it does not.
     """
 
     def __init__(self, base: Scenario, given: Sequence[Parameter]) -> None:
@@ -254,6 +255,7 @@ class Space:
             for each in self.parameters
         }
         self._has: dict[tuple[str, ...], bool] = {}
+        self.absences: list[str] = []
         for parameter in self.parameters:
             self._check(parameter)
 
@@ -356,17 +358,22 @@ class Space:
         """Reads the scenario with the ends, or with every choice, beside what may stand above."""
         ends = parameter.ends if isinstance(parameter, Range) else parameter.values
         problems: list[ScenarioError] = []
+        lacking: list[str] = []
         has_key = False
         for above in _combinations(self._above[parameter.key]):
             problem = self._problem(parameter, above, _some(parameter))
             if problem is not None:
                 problems.append(problem)
+                lacking.append(" and ".join(above))
                 continue
             has_key = True
             for value in ends:
                 self._problem(parameter, above, value, is_checked=True)
         if not has_key:
             raise problems[0]
+        if lacking:
+            told = f"{parameter.key} is not varied where it does not exist: with "
+            self.absences.append(told + ", ".join(lacking))
 
     def _problem(
         self, parameter: Parameter, above: Sequence[str], value: str, is_checked: bool = False
@@ -396,7 +403,9 @@ class Space:
 
 
 _NO_KEY = (": unknown key", ": there is no ", " has no element [", " has no keys below it")
-_NO_VALUE = (" is not valid; expected ", " is not known; expected ")
+_NO_VALUE = tuple(
+    f" {wrong}; expected " for wrong in ("is not valid", "must not be negative", "is not known")
+)
 
 
 def assignments(chosen: Mapping[str, str]) -> Assignments:

@@ -23,6 +23,8 @@ FILE = "study.db"
 _JOURNAL = ".journal"
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
+_DAMAGES = ("disk image is malformed", "is not a database")
+"""What SQLite says of a damaged file."""
 _REACH = "check the address, and whether the database can be reached"
 _SECRETS = ("password", "passwd", "sslpassword")
 """What is a password in the query of an address."""
@@ -127,4 +129,7 @@ def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
         cause = error.__cause__ or error
         text = str(getattr(cause, "orig", None) or cause).strip().splitlines()[0]
         told = f"the study in {shown(where)} cannot be kept: {text}"
+        if any(damage in text for damage in _DAMAGES):
+            told = f"the study in {shown(where)} cannot be read: {text}"
+            hint = "what it holds is lost: begin anew with --force or another --out"
         raise SpillwayError(told, hint) from error

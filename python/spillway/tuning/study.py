@@ -247,6 +247,14 @@ def _request(
     chosen = _looks(looks, is_single and pruner != "none", scenario)
     pruner = pruner or ("median" if chosen else "none")
     _one_of("pruner", pruner, pruning.PRUNERS)
+    if is_single and pruner != "none" and not chosen:
+        if not can_be_looked_at(scenario):
+            raise ScenarioError(_NO_LOOKS, "leave out pruner")
+        raise ScenarioError(
+            f"the pruner {pruner} ends trials at looks, and there are none",
+            "name looks, or leave out pruner",
+            typed="name --looks, or leave out --pruner",
+        )
     if not is_single and (chosen or pruner != "none"):
         hint = "with several goals every trial runs to its end"
         raise ScenarioError("several goals, and trials that are ended early", hint)
@@ -312,6 +320,9 @@ def _one_of(what: str, given: object, known: Iterable[str]) -> None:
         raise ScenarioError(f"there is no {what} {given!r}", f"valid here: {', '.join(names)}")
 
 
+_NO_LOOKS = "a plug-in that tags packets cannot be copied, so its runs cannot be looked at"
+
+
 def _looks(
     given: str | Iterable[int] | None, is_default: bool, scenario: Scenario
 ) -> tuple[int, ...]:
@@ -330,8 +341,7 @@ def _looks(
         text = f"{given!r} are no parts of a run: whole percents from 1 to 99 that grow"
         raise ScenarioError(text, hint)
     if found and not can_be_looked_at(scenario):
-        text = "a plug-in that tags packets cannot be copied, so its runs cannot be looked at"
-        raise ScenarioError(text, "leave out looks and pruner")
+        raise ScenarioError(_NO_LOOKS, "leave out looks and pruner")
     return found
 
 
@@ -363,6 +373,8 @@ def _tuned(
         trials = study.get_trials(deepcopy=False)
         if not trials and request.first is not None:
             study.enqueue_trial(_as_asked(request.space, request.first))
+        for absence in request.space.absences:
+            say(absence)
         say(_announcement(request, default, trials, place is not None))
 
         def so_far(found: Sequence[FrozenTrial]) -> dict[str, Any]:
