@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,21 @@ from spillway.acc.training import command as training_command
 from spillway.errors import ScenarioError
 
 PORT = "switch.leaf0.port.0"
+
+
+def test_the_help_has_the_defaults():
+    done = subprocess.run(
+        [sys.executable, "-m", "spillway", "acc", "train", "--help"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    for each in fields(Settings):
+        option = f"--{each.name.replace('_', '-')} "
+        (line,) = (text for text in done.stdout.splitlines() if option in text)
+        default = float(each.default)
+        told = int(default) if default.is_integer() else default
+        assert f"Without it, {told}." in line
 
 
 def always(chosen: int) -> Model:

@@ -108,35 +108,54 @@ def train(
     gbps: GbpsOption = None,
     gamma: Annotated[
         float | None,
-        typer.Option(metavar="X", help="The discount of what comes an interval later; 0: myopic."),
+        typer.Option(
+            metavar="X",
+            help="The discount of what comes an interval later; 0: myopic. Without it, 0.5.",
+        ),
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(metavar="X", help="The learning rate (Adam) at the begin.")
+        float | None,
+        typer.Option(metavar="X", help="The learning rate (Adam) at the begin. Without it, 0.001."),
     ] = None,
     learning_rate_to: Annotated[
-        float | None, typer.Option(metavar="X", help="The same at the end.")
+        float | None, typer.Option(metavar="X", help="The same at the end. Without it, 0.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="N", help="Transitions in a step of gradient descent.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Transitions in a step of gradient descent. Without it, 128."
+        ),
     ] = None,
     replay: Annotated[
-        int | None, typer.Option(metavar="N", help="The latest transitions, to draw batches from.")
+        int | None,
+        typer.Option(
+            metavar="N", help="The latest transitions, to draw batches from. Without it, 200000."
+        ),
     ] = None,
     train_every: Annotated[
-        int | None, typer.Option(metavar="N", help="Decisions between steps of gradient descent.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Decisions between steps of gradient descent. Without it, 4."
+        ),
     ] = None,
     sync_every: Annotated[
-        int | None, typer.Option(metavar="N", help="Decisions between target networks.")
+        int | None,
+        typer.Option(metavar="N", help="Decisions between target networks. Without it, 1000."),
     ] = None,
     exploration_from: Annotated[
-        float | None, typer.Option(metavar="X", help="The share of random actions at the begin.")
+        float | None,
+        typer.Option(
+            metavar="X", help="The share of random actions at the begin. Without it, 0.9."
+        ),
     ] = None,
     exploration_to: Annotated[
-        float | None, typer.Option(metavar="X", help="The same at the end.")
+        float | None, typer.Option(metavar="X", help="The same at the end. Without it, 0.05.")
     ] = None,
     exploration_share: Annotated[
         float | None,
-        typer.Option(metavar="X", help="The part of the training in which exploration falls."),
+        typer.Option(
+            metavar="X", help="The part of the training in which exploration falls. Without it, 1."
+        ),
     ] = None,
     set: SetOption = None,
     as_json: JsonOption = False,
