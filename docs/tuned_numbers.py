@@ -1,5 +1,7 @@
 """What the tables of tuned policies in docs/tuning.md are made of: docs/tuned/NETWORK/POLICY.json.
 
+Credence's network was tuned before they were kept.
+
 A search and its runs take minutes to an hour of processor time for a policy, so what has come of
 them is kept here, in short: the question, the range and the best value of every key, and the
 numbers of the runs on new seeds, in the order of their seeds.
