@@ -254,6 +254,7 @@ CHOICES = {
     },
     "alpha follows marks fast (g 1/4)": {f"{SENDERS}.g": 1 / 4},
     "alpha follows marks slowly (g 1/256)": {f"{SENDERS}.g": 1 / 256},
+    "marks count where packets arrive, as in Linux": {f"{SENDERS}.share_of": "delivered"},
     "a handshake opens connections": {f"{SENDERS}.handshake": True},
     "connections stay open": {
         f"{SENDERS}.connections": "open",

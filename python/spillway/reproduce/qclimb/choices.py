@@ -111,6 +111,7 @@ CHOICES = (
     choice("DT with a quarter of the free buffer", "switch.sharing.alpha=0.25"),
     choice("alpha follows marks fast (g 1/4)", "transport.g=0.25"),
     choice("alpha follows marks slowly (g 1/256)", "transport.g=0.00390625"),
+    choice("marks count where packets arrive, as in Linux", "transport.share_of=delivered"),
     choice("a handshake opens connections", "transport.handshake=true"),
     choice("connections stay open", "transport.connections=open"),
     choice(
