@@ -17,6 +17,7 @@ PORT = "switch.leaf0.port.0"
 OF_PORT = ("mean_queue_bytes", "queue_bytes", "sent_bytes", "marked_bytes", "marked_packets")
 SIGNALS = [f"{PORT}.{name}" for name in (*OF_PORT, "dropped_packets")]
 SIGNALS += ["flows_completed", "delivered_bytes"]
+EVERYWHERE = [name.replace(f"{PORT}.", "switch.") for name in SIGNALS]
 NUMBERS = {f"{PORT}.aqm.min": "8pkt", f"{PORT}.aqm.max": "50pkt", f"{PORT}.aqm.max_probability": 1}
 INCAST = ["switch.aqm=red", "duration=1s"]
 FABRIC = ["duration=20ms"]
@@ -71,6 +72,10 @@ def main() -> None:
     """Measures, and prints."""
     copies("pred-incast", INCAST, "10ms")
     copies("leaf-spine-128", FABRIC, "10ms")
+    fabric = Simulation("leaf-spine-128", set=FABRIC, signals=EVERYWHERE)
+    fabric.run_until("10ms")
+    looks = seconds(lambda: fabric.observe(EVERYWHERE), 2000)
+    told("leaf-spine-128: a look at eight signals, six of all ports", looks, "us", 1e6)
     run = Simulation("pred-incast", set=INCAST, signals=SIGNALS)
     run.run_until("10ms")
     told(
