@@ -373,6 +373,19 @@ fn changes_are_checked_when_the_scenario_is_read_and_at_every_other_change() {
     }
 }
 
+#[test]
+fn a_port_that_refuses_a_change_of_all_is_named() {
+    let mut simulation = Simulation::new(scenario(&six_hosts("aqm = \"red\"")));
+    let port = ["min", "max"].map(|key| format!("switch.leaf1.port.2.aqm.{key}"));
+    simulation.set(&[(&port[0], &value("\"20pkt\"")), (&port[1], &value("\"30pkt\""))]).unwrap();
+    let error = simulation.set(&[("switch.aqm.max", &value("\"18pkt\""))]).unwrap_err().to_string();
+    assert!(error.contains("switch.aqm.max: 18pkt must not be less than min = 20pkt"), "{error}");
+    assert!(error.contains("port 2 of leaf1 has numbers of its own"), "{error}");
+    // That of the port itself needs no hint.
+    let error = simulation.set(&[(&port[1], &value("\"18pkt\""))]).unwrap_err().to_string();
+    assert!(!error.contains("of its own"), "{error}");
+}
+
 /// Values that keys of several policies take.
 const VALUES: &[(&str, &[&str])] = &[
     ("sharing.alpha", &["0.1", "9"]),

@@ -212,7 +212,14 @@ impl Changed {
             self.write(scenario, path, value, &mut written)?;
         }
         for (&place, path) in &written {
-            self.read(scenario, place, path)?;
+            let at_own_port = |error: SettingsError| match place {
+                (_, switch, Some(port)) if !path.contains(".port.") => {
+                    let name = scenario.switch_name(switch);
+                    error.hint(format!("port {port} of {name} has numbers of its own"))
+                }
+                _ => error,
+            };
+            self.read(scenario, place, path).map_err(at_own_port)?;
         }
         Ok(written)
     }

@@ -4,7 +4,6 @@
 //! `switch.leaf.sent_bytes` is of the tier `leaf`, `switch.leaf0.port.3.sent_bytes` of one port.
 
 use crate::scenario::Scenario;
-use crate::traffic::Source;
 use spillway_settings::{SettingsError, nearest_name};
 use spillway_switch::{QueueId, Switch};
 
@@ -276,9 +275,9 @@ fn of_class(name: &str, class: &str, signal: Signal, scenario: &Scenario) -> Res
     let is_meant = |(_, known): &(u16, &String)| *known == class;
     let mut classes: Vec<u16> = (0..).zip(all).filter(is_meant).map(|(number, _)| number).collect();
     if classes.is_empty() {
-        let section =
-            class.parse().ok().and_then(|place: usize| scenario.traffic.sources.get(place));
-        classes.extend(section.into_iter().flat_map(Source::class_numbers));
+        let sections = scenario.traffic.sources.iter().enumerate();
+        let meant = sections.filter(|(place, _)| place.to_string() == class);
+        classes.extend(meant.flat_map(|(_, source)| source.class_numbers()));
     }
     if classes.is_empty() {
         let error = SettingsError::new(name, format!("there is no traffic {class:?}"));
