@@ -89,14 +89,21 @@ def test_a_full_disk_leaves_a_journal_that_goes_on(kept):
     assert tune(storage=str(kept), trials=5).summary["ended"] == 5
 
 
-@pytest.mark.parametrize("size", [5_000, 20])
-def test_a_study_that_is_damaged_does_not_go_on(tmp_path, size):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda content: content[:5_000],
+        lambda content: b"x" * 20,
+        lambda content: content.replace(b"CREATE TABLE studies", b"CREATX TABLE studies"),
+    ],
+)
+def test_a_study_that_is_damaged_does_not_go_on(tmp_path, damaged):
     tune(trials=3, out=tmp_path / "out")
     file = tmp_path / "out" / "study.db"
-    file.write_bytes(file.read_bytes()[:size] if size > 100 else b"x" * size)
+    file.write_bytes(damaged(file.read_bytes()))
     with pytest.raises(spillway.SpillwayError, match="cannot be read") as raised:
         tune(trials=5, out=tmp_path / "out")
-    assert raised.value.hint == "what it holds is lost: begin anew with --force or another --out"
+    assert raised.value.hint == "what it holds is lost: begin anew with another --out or --storage"
     assert tune(trials=3, out=tmp_path / "out", force=True).summary["ended"] == 3
 
 

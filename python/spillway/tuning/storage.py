@@ -23,7 +23,7 @@ FILE = "study.db"
 _JOURNAL = ".journal"
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
-_DAMAGES = ("disk image is malformed", "is not a database")
+_DAMAGES = ("disk image is malformed", "malformed database schema", "is not a database")
 """What SQLite says of a damaged file."""
 _REACH = "check the address, and whether the database can be reached"
 _SECRETS = ("password", "passwd", "sslpassword")
@@ -131,5 +131,5 @@ def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
         told = f"the study in {shown(where)} cannot be kept: {text}"
         if any(damage in text for damage in _DAMAGES):
             told = f"the study in {shown(where)} cannot be read: {text}"
-            hint = "what it holds is lost: begin anew with --force or another --out"
+            hint = "what it holds is lost: begin anew with another --out or --storage"
         raise SpillwayError(told, hint) from error
