@@ -357,23 +357,20 @@ class Space:
     def _check(self, parameter: Parameter) -> None:
         """Reads the scenario with the ends, or with every choice, beside what may stand above."""
         ends = parameter.ends if isinstance(parameter, Range) else parameter.values
-        problems: list[ScenarioError] = []
-        lacking: list[str] = []
-        has_key = False
-        for above in _combinations(self._above[parameter.key]):
+        combinations = _combinations(self._above[parameter.key])
+        lacking: list[tuple[list[str], ScenarioError]] = []
+        for above in combinations:
             problem = self._problem(parameter, above, _some(parameter))
             if problem is not None:
-                problems.append(problem)
-                lacking.append(" and ".join(above))
+                lacking.append((above, problem))
                 continue
-            has_key = True
             for value in ends:
                 self._problem(parameter, above, value, is_checked=True)
-        if not has_key:
-            raise problems[0]
+        if len(lacking) == len(combinations):
+            raise lacking[0][1]
         if lacking:
             told = f"{parameter.key} is not varied where it does not exist: with "
-            self.absences.append(told + ", ".join(lacking))
+            self.absences.append(told + ", ".join(" and ".join(above) for above, _ in lacking))
 
     def _problem(
         self, parameter: Parameter, above: Sequence[str], value: str, is_checked: bool = False
