@@ -8,6 +8,7 @@ from spillway.reproduce.qclimb import (
     fan_in,
     job_choices,
     jobs,
+    levels_and_windows,
     pfabric_choices,
     small_buffers,
 )
@@ -22,6 +23,7 @@ FIGURES = (
     choices.FIGURE,
     choices.SPRAYING,
     pfabric_choices.FIGURE,
+    levels_and_windows.FIGURE,
     *jobs.FIGURES,
     job_choices.FIGURE,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from spillway.reproduce.claim import Claim, Excess, Over, Reduction
-from spillway.reproduce.figure import Value
+from spillway.reproduce.figure import Point, Value
 from spillway.reproduce.metric import Metric
-from spillway.reproduce.qclimb.setup import PFABRIC, PIAS, QCLIMB
+from spillway.reproduce.qclimb.setup import ALL_MEAN, PFABRIC, PIAS, QCLIMB, SHORT_MEAN
 from spillway.reproduce.verdict import Apart, Rule, Within
 
 NEAR = Within(0.09, within=1.0)
@@ -56,4 +57,14 @@ def near_pfabric(
             rule,
         )
         for words, metric in (("All flows'", all_flows), ("Small flows'", small_flows))
+    )
+
+
+def near_pfabric_by_choice(choices: Iterable[Point]) -> tuple[Claim, ...]:
+    """The same for each choice, over all loads that a figure has."""
+    points = tuple(choices)
+    return tuple(
+        replace(claim, over=Over(point.values), variant=str(point.values["choice"]))
+        for claim in near_pfabric(ALL_MEAN, SHORT_MEAN, NEAR)
+        for point in points
     )

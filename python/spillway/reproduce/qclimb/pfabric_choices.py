@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from spillway.reproduce.claim import Claim, Over
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, choice, product
 from spillway.reproduce.qclimb import gains, setup
@@ -43,16 +40,6 @@ CHOICES = (
 """The first is what the scenario and `setup.PFABRIC` have."""
 
 
-def _claims() -> tuple[Claim, ...]:
-    """For each choice what the abstract says, over these loads."""
-    near = gains.near_pfabric(setup.ALL_MEAN, setup.SHORT_MEAN, gains.NEAR)
-    return tuple(
-        replace(claim, over=Over(point.values), variant=str(point.values["choice"]))
-        for claim in near
-        for point in CHOICES
-    )
-
-
 FIGURE = Figure(
     name="qclimb/pfabric-choices",
     title="How near is pFabric, with other keys of its own? Web search, 8 hosts of 25 Gbps",
@@ -67,7 +54,7 @@ FIGURE = Figure(
     schemes=(QCLIMB, PFABRIC),
     scales=setup.SCALES,
     plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, setup.SHORT), "choice"),
-    claims=_claims(),
+    claims=gains.near_pfabric_by_choice(CHOICES),
     is_of_paper=False,
     told_by="anything",
 )
