@@ -93,6 +93,8 @@ pub struct PortFacts {
     /// Whether the scheduler keeps an account for each queue, which a queue that becomes empty
     /// loses.
     pub schedules_by_account: bool,
+    /// Whether queues are served by strict priority.
+    pub is_strict: bool,
     /// Whether the scheduler chooses among the packets of a queue.
     pub chooses_packets: bool,
     /// Whether pause frames may stop its queues.
@@ -160,7 +162,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     bursts: Option<Box<Bursts>>,
     observer: Option<Box<Observer>>,
     meter: Meter,
-    /// For every port that sends in order, the sizes of the waiting packets.
+    /// For every port that sends in order, or whose best queue does, the sizes of the packets that
+    /// wait there.
     sizes: Box<[VecDeque<u32>]>,
     /// What it holds of lossless packets, if some are.
     lossless: Option<Box<Lossless>>,
@@ -290,6 +293,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             pushes_out: self.sharing.pushes_out(),
             holds_until_sent: self.releases_at_end(),
             schedules_by_account: self.scheduling.keeps_account(),
+            is_strict: self.scheduling.is_strict(),
             chooses_packets: self.scheduling.chooses_packets(),
             can_be_paused: self.lossless.is_some(),
         }

@@ -187,7 +187,7 @@ impl Network {
         line.take(&packet, &self.packets, &mut self.events);
         let (to, end) = (line.to, line.end);
         // One combined condition, which is seldom true, costs a single branch.
-        if (line.waking == Waking::Deferred) & line.waits & (line.head == NO_PACKET) {
+        if line.waking.sends_when_empty() & line.waits & (line.head == NO_PACKET) {
             self.catch_up_line(line_id);
         }
         if end == End::Host {
@@ -225,7 +225,9 @@ impl Network {
                     self.wait(line_id);
                 }
             }
-        } else if line.waking == Waking::InOrder {
+        } else if line.waking == Waking::InOrder
+            || line.waking == Waking::BestInOrder && switch.is_best(packet)
+        {
             return self.queue_in_order(switch_id, port, id);
         } else {
             switch.enqueue(self.now, port, id, packet, &mut self.packets);

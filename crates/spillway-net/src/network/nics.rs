@@ -67,11 +67,15 @@ impl Network {
         if line.busy_until <= self.now && !line.waits {
             return self.transmit(host, id);
         }
-        self.nics[host as usize].enqueue(id, &mut self.packets);
+        let nic = &mut self.nics[host as usize];
+        if line.waking == Waking::BestInOrder && nic.is_best(&self.packets[id]) {
+            return self.transmit(host, id);
+        }
+        nic.enqueue(id, &mut self.packets);
         if !line.waits {
             match line.waking {
                 Waking::ByEvent | Waking::Pausable | Waking::AfterArrivals => self.wait(host),
-                Waking::Deferred | Waking::InOrder => line.waits = true,
+                Waking::Deferred | Waking::InOrder | Waking::BestInOrder => line.waits = true,
             }
         }
     }
@@ -86,7 +90,9 @@ impl Network {
         let waiting = line.time_of(self.nics[host as usize].bytes());
         match line.waking {
             // What a deferred NIC could have sent by now still waits: its time is over.
-            Waking::Deferred => (self.busy_until(host) + waiting).since(self.now),
+            waking if waking.sends_when_empty() => {
+                (self.busy_until(host) + waiting).since(self.now)
+            }
             _ => self.busy_until(host).since(self.now) + waiting,
         }
     }
@@ -114,13 +120,12 @@ impl Network {
     }
 
     /// Packets that have begun to be sent on a line. Plain NICs put on their lines, and count, also
-    /// what still waits for its turn.
+    /// what still waits for its turn, and so do others with the packets of their best queue.
     pub fn packet_hops_begun(&self) -> u64 {
-        if self.nic_queueing != NicQueueing::Plain {
-            return self.packet_hops;
-        }
+        let is_plain = self.nic_queueing == NicQueueing::Plain;
         let lines = self.lines[..self.nics.len()].iter();
-        let busy = lines.filter(|line| line.busy_until > self.now);
+        let ahead = lines.filter(|line| is_plain || line.waking == Waking::BestInOrder);
+        let busy = ahead.filter(|line| line.busy_until > self.now);
         self.packet_hops - busy.map(|line| self.not_begun(line)).sum::<u64>()
     }
 
@@ -255,12 +260,17 @@ mod tests {
         bench.net.now = Time::from_ns(1_200);
         assert_eq!(bench.sizes_on_line(0), [1_000]);
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 900));
-        // So an ack comes too late for 1 us, and leaves at 1.8 us, before the 900 bytes.
+        // So an ack comes too late for 1 us, and leaves at 1.8 us, before the 900 bytes. Nothing can
+        // overtake it, so it is on the line already; its turn comes later.
         launch(&mut bench, 50, NO_PRIORITY, flags::CONTROL);
-        assert_eq!(bench.sizes_on_line(0), [1_000, 800]);
+        assert_eq!(bench.sizes_on_line(0), [1_000, 800, 50]);
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 950));
-        bench.net.now = Time::from_us(9);
-        assert_eq!((bench.net.host_backlog(0), bench.net.packet_hops), (Time::ZERO, 2));
+        let begun = [1_200, 1_799, 1_800, 9_000].map(|ns| {
+            bench.net.now = Time::from_ns(ns);
+            bench.net.packet_hops_begun()
+        });
+        assert_eq!(begun, [2, 2, 3, 3]);
+        assert_eq!(bench.net.host_backlog(0), Time::ZERO);
         bench.net.catch_up_all();
         assert_eq!(bench.sizes_on_line(0), [1_000, 800, 50, 900]);
         let arrivals = [11_000, 11_800, 11_850, 12_750].map(|ns| ns * NS);
@@ -270,6 +280,20 @@ mod tests {
         bench.net.now = Time::from_us(20);
         launch(&mut bench, 700, NO_PRIORITY, 0);
         assert_eq!(bench.arrivals_on_line(0)[4], 30_700 * NS);
+    }
+
+    #[test]
+    fn a_nic_that_serves_flows_in_turn_queues_its_best_packets_too() {
+        let nic = "nic = { queues = 2, scheduling = \"per-flow-rr\", data_queue = 1 }";
+        let mut bench = bench(nic);
+        for (flow, size) in [(0, 1_000), (1, 400), (1, 300), (2, 200)] {
+            let packet = Packet { size, dst: 1, priority: 0, ..Packet::default() };
+            bench.net.launch(0, packet, Contents { slot: flow, ..Contents::default() });
+        }
+        assert_eq!(bench.sizes_on_line(0), [1_000]);
+        bench.net.now = Time::from_us(5);
+        bench.net.catch_up_all();
+        assert_eq!(bench.sizes_on_line(0), [1_000, 400, 200, 300]);
     }
 
     #[test]

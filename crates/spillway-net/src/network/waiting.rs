@@ -49,7 +49,8 @@ impl Network {
         }
         let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
         for line in of_hosts {
-            line.waking = allowed.of_nic(self.nic_queueing, line.attended, has_events);
+            line.waking =
+                allowed.of_nic(&scenario.nic, self.nic_queueing, line.attended, has_events);
         }
         for line in of_switches {
             let switch = &mut self.switches[line.from as usize];
@@ -96,7 +97,7 @@ impl Network {
         let line = &mut self.lines[line_id as usize];
         line.waits = true;
         match line.waking {
-            Waking::Deferred | Waking::InOrder => {
+            Waking::Deferred | Waking::InOrder | Waking::BestInOrder => {
                 self.ports[line.from as usize].waiting.add(line.busy_until, line_id);
             }
             Waking::ByEvent | Waking::Pausable => {
@@ -140,9 +141,13 @@ impl Network {
             let Some(line_id) = ports.waiting.first_line() else { return };
             let line = &mut self.lines[line_id as usize];
             let port = line_id - ports.first_line;
-            if line.waking == Waking::InOrder {
+            let in_order = match line.waking {
+                Waking::InOrder => Some(switch.send_in_order(time, port)),
+                Waking::BestInOrder => switch.send_best_in_order(time, port),
+                _ => None,
+            };
+            if let Some((size, waits)) = in_order {
                 self.packet_hops += 1;
-                let (size, waits) = switch.send_in_order(time, port);
                 line.waits = waits;
                 ports.waiting.move_first(waits.then(|| time + line.time_of(size.into())));
                 continue;
@@ -166,7 +171,7 @@ impl Network {
     #[inline(never)]
     pub fn catch_up_nic(&mut self, host: u32) {
         let (line, nic) = (&mut self.lines[host as usize], &mut self.nics[host as usize]);
-        if line.waking != Waking::Deferred || !line.waits {
+        if !line.waking.sends_when_empty() || !line.waits {
             return;
         }
         while line.waits && line.busy_until <= self.now {
@@ -279,6 +284,8 @@ mod tests {
     use spillway_engine::Time;
     use spillway_switch::packet::{Contents, Packet};
 
+    const STRICT: &str =
+        "switch = { queues_per_port = 2, data_queue = 1, scheduling = \"strict\" }";
     const TWO_QUEUES: &str = "switch = { queues_per_port = 2 }";
 
     fn bench(more: &str, shortcuts: Shortcuts) -> Bench {
@@ -287,7 +294,12 @@ mod tests {
 
     /// A packet arrives at the switch now.
     fn comes(bench: &mut Bench, dst: u32, size: u32) {
-        let id = bench.make(Packet { size, dst, ..Packet::default() }, Contents::default());
+        comes_with(bench, Packet { size, dst, ..Packet::default() });
+    }
+
+    /// The same for one of any kind.
+    fn comes_with(bench: &mut Bench, packet: Packet) {
+        let id = bench.make(packet, Contents::default());
         let packet = bench.net.packets[id];
         bench.net.forward(0, 0, id, &packet);
     }
@@ -390,6 +402,53 @@ mod tests {
         late.net.now = Time::from_us(5);
         late.net.catch_up(0);
         assert_eq!((state(&late), held(&mut late)), ((0, 5), HELD));
+    }
+
+    /// At time 0 packets of 1,000 and 500 bytes for the second queue of host 1's port, and one of
+    /// 300 for the first; at 1.2 us one of 200 for the first. They leave at 0, 1.5, 1 and 1.3 us.
+    #[test]
+    fn the_best_queue_of_a_strict_port_sends_in_order() {
+        let best = |size| Packet { size, dst: 1, priority: 0, ..Packet::default() };
+        let other = |size| Packet { priority: 1, ..best(size) };
+        let run = |shortcuts: Shortcuts, looks: &[(u64, (u64, u64))]| {
+            let mut bench = bench(STRICT, shortcuts);
+            [other(1_000), other(500), best(300)]
+                .into_iter()
+                .for_each(|packet| comes_with(&mut bench, packet));
+            for &(ns, expected) in looks {
+                bench.net.now = Time::from_ns(ns);
+                bench.net.catch_up(0);
+                if ns == 1_200 {
+                    comes_with(&mut bench, best(200));
+                }
+                assert_eq!(state(&bench), expected, "at {ns} ns");
+            }
+            bench
+        };
+        // What is on the line already is in the buffer until its turn comes.
+        let looks = [
+            (0, (800, 1)),
+            (999, (800, 1)),
+            (1_000, (500, 2)),
+            (1_200, (700, 2)),
+            (1_299, (700, 2)),
+            (1_300, (500, 3)),
+            (1_499, (500, 3)),
+            (1_500, (0, 4)),
+        ];
+        let mut bench = run(Shortcuts::ALL, &looks);
+        assert_eq!(bench.arrivals_on_line(4), [11_000, 11_300, 11_500, 12_000].map(|ns| ns * NS));
+        assert!(!bench.net.lines[4].waits);
+        // Until somebody looks only the best are there.
+        let mut early = run(Shortcuts::ALL, &looks[..4]);
+        assert_eq!(early.arrivals_on_line(4), [11_000, 11_300, 11_500].map(|ns| ns * NS));
+        let (waiting, held_by_all) = (&early.net.ports[0].waiting, held(&mut bench));
+        assert_eq!((waiting.first(), waiting.first_line()), (Time::from_ns(1_300), Some(4)));
+        // 800 bytes until 1 us, 500 until 1.2 us, 700 until 1.3 us, 500 until 1.5 us.
+        assert_eq!(held_by_all, 800 * 1_000 + 500 * 200 + 700 * 100 + 500 * 200);
+        early.net.now = Time::from_us(5);
+        early.net.catch_up(0);
+        assert_eq!((state(&early), held(&mut early)), ((0, 4), held_by_all));
     }
 
     #[test]

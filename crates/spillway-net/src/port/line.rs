@@ -16,10 +16,21 @@ pub(crate) enum Waking {
     /// Deferred, and its packets, which leave in the order of arrival, are on the line already.
     /// Only the buffer is still to be told that they leave.
     InOrder,
+    /// Deferred, and the packets of its best queue, which nothing can overtake, are on the line
+    /// already. Of these only the buffer is still to be told that they leave.
+    BestInOrder,
     /// An event; and pause frames may stop its queues.
     Pausable,
     /// An event after the arrivals of the same moment, also where it could send at once.
     AfterArrivals,
+}
+
+impl Waking {
+    /// Whether packets may still wait for the line when it runs empty, and no event wakes the port.
+    #[inline(always)]
+    pub fn sends_when_empty(self) -> bool {
+        matches!(self, Waking::Deferred | Waking::BestInOrder)
+    }
 }
 
 /// What is at the far end of a line.

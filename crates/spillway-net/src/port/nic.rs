@@ -46,7 +46,12 @@ pub struct NicSettings {
 impl NicSettings {
     /// Whether packets leave in the order in which they are queued.
     pub fn is_plain(&self) -> bool {
-        self.queues == 1 && self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
+        self.queues == 1 && self.sends_in_order()
+    }
+
+    /// Whether the packets of each queue leave in the order in which they are queued.
+    pub fn sends_in_order(&self) -> bool {
+        self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
     }
 }
 
@@ -315,6 +320,12 @@ impl Nic {
         };
         let one = one.filter(|_| self.backlog.has(queue));
         one.into_iter().chain(per_flow.into_iter().flatten())
+    }
+
+    /// Whether a packet belongs in the best queue.
+    #[inline]
+    pub fn is_best(&self, packet: &Packet) -> bool {
+        self.queue_of(packet) == 0
     }
 
     /// Queues a packet at a NIC without a discipline.

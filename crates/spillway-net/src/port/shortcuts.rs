@@ -5,6 +5,7 @@
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
 //! | deferred | no event wakes a waiting port: its packets are sent when the next packet comes to its switch or NIC, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; a NIC has neither limit nor AQM; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
+//! | best in order | the same for the packets of a deferred port's best queue | strict priority over queues that send in order, and a switch's port as above; a NIC as above, whose queues are FIFO | neither a decision nor another packet can affect it once it is queued |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
 //! Each can be switched off for tests: random scenarios run with and without. None is taken where
@@ -51,7 +52,6 @@ impl Shortcuts {
         let in_order = is_exact(
             self.in_order,
             deferred
-                && facts.queues_per_port == 1
                 && !facts.decides_departures
                 && !facts.pushes_out
                 && !facts.chooses_packets
@@ -65,8 +65,9 @@ impl Shortcuts {
             waking: match (deferred, in_order) {
                 (false, _) if facts.can_be_paused => Waking::Pausable,
                 (false, _) => Waking::ByEvent,
-                (true, false) => Waking::Deferred,
-                (true, true) => Waking::InOrder,
+                (true, true) if facts.queues_per_port == 1 => Waking::InOrder,
+                (true, true) if facts.is_strict => Waking::BestInOrder,
+                (true, _) => Waking::Deferred,
             },
         }
     }
@@ -89,12 +90,17 @@ impl Shortcuts {
     /// What makes a waiting NIC send again, whose line needs a check for every packet or not.
     pub(crate) fn of_nic(
         self,
+        nic: &NicSettings,
         queueing: NicQueueing,
         is_attended: bool,
         has_events: bool,
     ) -> Waking {
+        let is_deferred = self.deferred && !is_attended && !has_events;
         match queueing {
-            NicQueueing::Queued if self.deferred && !is_attended && !has_events => Waking::Deferred,
+            NicQueueing::Queued if is_deferred && self.in_order && nic.sends_in_order() => {
+                Waking::BestInOrder
+            }
+            NicQueueing::Queued if is_deferred => Waking::Deferred,
             NicQueueing::Plain | NicQueueing::Queued | NicQueueing::Managed => Waking::ByEvent,
         }
     }
@@ -136,6 +142,7 @@ mod tests {
         pushes_out: false,
         holds_until_sent: false,
         schedules_by_account: false,
+        is_strict: false,
         chooses_packets: false,
         can_be_paused: false,
     };
@@ -148,9 +155,18 @@ mod tests {
 
     #[test]
     fn a_port_takes_the_shortcuts_that_what_is_known_of_it_allows() {
-        use Waking::{ByEvent, Deferred, InOrder, Pausable};
+        use Waking::{BestInOrder, ByEvent, Deferred, InOrder, Pausable};
         assert_eq!(of(UNWATCHED), (true, InOrder));
-        assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Deferred));
+        assert_eq!(of(PortFacts { is_strict: true, ..UNWATCHED }), (true, InOrder));
+        let several = PortFacts { queues_per_port: 2, ..UNWATCHED };
+        assert_eq!(of(several), (true, Deferred));
+        let strict = PortFacts { is_strict: true, ..several };
+        assert_eq!(of(strict), (true, BestInOrder));
+        assert_eq!(of(PortFacts { pushes_out: true, ..strict }), (true, Deferred));
+        assert_eq!(of(PortFacts { decides_departures: true, ..strict }), (true, Deferred));
+        assert_eq!(of(PortFacts { holds_until_sent: true, ..strict }), (false, Deferred));
+        assert_eq!(of(PortFacts { is_traced: true, ..strict }), (true, ByEvent));
+        assert_eq!(of(PortFacts { can_be_paused: true, ..strict }), (true, Pausable));
         assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { chooses_packets: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
@@ -173,37 +189,53 @@ mod tests {
         let port = SwitchPort { facts: &UNWATCHED, is_attended: false, has_events: false };
         let waking = |shortcuts: Shortcuts| shortcuts.of_switch_port(&port).waking;
         assert_eq!(waking(Shortcuts { in_order: false, ..Shortcuts::ALL }), Waking::Deferred);
+        let facts = PortFacts { queues_per_port: 2, is_strict: true, ..UNWATCHED };
+        let port = SwitchPort { facts: &facts, ..port };
+        let strict = |shortcuts: Shortcuts| shortcuts.of_switch_port(&port).waking;
+        assert_eq!(strict(Shortcuts { in_order: false, ..Shortcuts::ALL }), Waking::Deferred);
         assert_eq!(waking(Shortcuts { deferred: false, ..Shortcuts::ALL }), Waking::ByEvent);
         assert!(!Shortcuts::NONE.of_switch_port(&port).passes_when_idle);
     }
 
+    /// A NIC with one FIFO queue.
+    const FIFO: NicSettings = NicSettings {
+        scheduling: NicScheduling::Fifo,
+        queues: 1,
+        ack_queue: 0,
+        data_queue: 0,
+        fifo_packets: 0,
+        queue_pairs: false,
+    };
+
     #[test]
     fn a_nic_is_plain_where_packets_leave_as_they_come() {
-        let fifo = NicSettings {
-            scheduling: NicScheduling::Fifo,
-            queues: 1,
-            ack_queue: 0,
-            data_queue: 0,
-            fifo_packets: 0,
-            queue_pairs: false,
-        };
         let of =
             |nic, has_discipline, is_exact| Shortcuts::ALL.of_nics(&nic, has_discipline, is_exact);
-        assert_eq!(of(fifo, false, true), NicQueueing::Plain);
-        assert_eq!(of(fifo, true, true), NicQueueing::Managed);
-        assert_eq!(of(fifo, false, false), NicQueueing::Queued);
-        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, true), NicQueueing::Queued);
-        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, true), NicQueueing::Queued);
+        assert_eq!(of(FIFO, false, true), NicQueueing::Plain);
+        assert_eq!(of(FIFO, true, true), NicQueueing::Managed);
+        assert_eq!(of(FIFO, false, false), NicQueueing::Queued);
+        assert_eq!(of(NicSettings { queues: 2, ..FIFO }, false, true), NicQueueing::Queued);
+        assert_eq!(Shortcuts::NONE.of_nics(&FIFO, false, true), NicQueueing::Queued);
     }
 
     #[test]
     fn a_nic_that_accepts_every_packet_is_deferred_where_nothing_disturbs_its_line() {
-        let of = |queueing, attended, events| Shortcuts::ALL.of_nic(queueing, attended, events);
-        assert_eq!(of(NicQueueing::Queued, false, false), Waking::Deferred);
-        assert_eq!(of(NicQueueing::Queued, true, false), Waking::ByEvent);
-        assert_eq!(of(NicQueueing::Queued, false, true), Waking::ByEvent);
-        assert_eq!(of(NicQueueing::Managed, false, false), Waking::ByEvent);
-        let without = Shortcuts { deferred: false, ..Shortcuts::ALL };
-        assert_eq!(without.of_nic(NicQueueing::Queued, false, false), Waking::ByEvent);
+        let of = |scheduling, queueing, attended, events| {
+            let nic = NicSettings { scheduling, queues: 8, ..FIFO };
+            Shortcuts::ALL.of_nic(&nic, queueing, attended, events)
+        };
+        let (fifo, in_turn) = (NicScheduling::Fifo, NicScheduling::PerFlowRoundRobin);
+        assert_eq!(of(fifo, NicQueueing::Queued, false, false), Waking::BestInOrder);
+        assert_eq!(of(in_turn, NicQueueing::Queued, false, false), Waking::Deferred);
+        for scheduling in [fifo, in_turn] {
+            assert_eq!(of(scheduling, NicQueueing::Queued, true, false), Waking::ByEvent);
+            assert_eq!(of(scheduling, NicQueueing::Queued, false, true), Waking::ByEvent);
+            assert_eq!(of(scheduling, NicQueueing::Managed, false, false), Waking::ByEvent);
+        }
+        let without =
+            |shortcuts: Shortcuts| shortcuts.of_nic(&FIFO, NicQueueing::Queued, false, false);
+        let (deferred, in_order) = (false, false);
+        assert_eq!(without(Shortcuts { deferred, ..Shortcuts::ALL }), Waking::ByEvent);
+        assert_eq!(without(Shortcuts { in_order, ..Shortcuts::ALL }), Waking::Deferred);
     }
 }

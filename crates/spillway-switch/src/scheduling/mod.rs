@@ -57,6 +57,11 @@ pub trait Scheduling {
         turn: impl FnMut(u8),
     ) -> u8;
 
+    /// Whether a packet of the lowest queue class goes before all others, whatever has been sent.
+    fn is_strict(&self) -> bool {
+        false
+    }
+
     /// Whether it chooses among the packets of a queue. Otherwise a queue sends them in the order
     /// in which they came.
     fn chooses_packets(&self) -> bool {
@@ -139,6 +144,9 @@ impl Scheduling for SchedulingPolicy {
         turn: impl FnMut(u8),
     ) -> u8 {
         each!(self, policy => policy.select(port, backlog, head, turn))
+    }
+    fn is_strict(&self) -> bool {
+        each!(self, policy => policy.is_strict())
     }
     fn chooses_packets(&self) -> bool {
         each!(self, policy => policy.chooses_packets())

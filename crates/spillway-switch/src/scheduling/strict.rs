@@ -40,6 +40,10 @@ impl Scheduling for StrictPriority {
         backlog.first()
     }
 
+    fn is_strict(&self) -> bool {
+        true
+    }
+
     fn watches_sending(&self) -> bool {
         false
     }

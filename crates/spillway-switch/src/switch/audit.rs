@@ -15,8 +15,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether all counters agree with the packets that wait; for tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let waiting = |queue: usize| {
-            // Only ports with a single queue keep sizes, so a queue has its port's number.
-            let sizes = self.sizes.get(queue).into_iter().flatten();
+            let (port, is_best) = (
+                self.buffer.port_of(queue as QueueId) as usize,
+                self.buffer.queue_class_of(queue as QueueId) == 0,
+            );
+            let sizes = self.sizes[port].iter().filter(|_| is_best);
             let (mut bytes, mut count) =
                 sizes.fold((0, 0), |(b, n), size| (b + size - self.uncounted_bytes, n + 1));
             let mut id = self.lists.as_slice()[queue].head;
