@@ -180,19 +180,26 @@ AQMS = tuple(_aqms())
 
 
 def _taggers() -> Iterable[Case]:
-    """`leaf-spine-128` at 60% with taggers: one level in one queue, then eight priorities."""
+    """`leaf-spine-128` at 60% with taggers: one level in one queue, then eight priorities.
+
+    Acks are in the queue of the first priority, or in a ninth before it.
+    """
     bound = "traffic.websearch.bound={kind='uniform',least=0.5}"
-    eight = ("switch.queues_per_port=9", "switch.scheduling=strict", "nic.queues=9")
+    eight = ("switch.queues_per_port=8", "switch.scheduling=strict", "nic.queues=8")
+    nine = ("switch.queues_per_port=9", "switch.scheduling=strict", "nic.queues=9")
     one = "transport.tagging={{kind='{}',thresholds=[],acks='with-first'}}"
+    with_first = "transport.tagging={{kind='{}',acks='with-first'}}"
     cases = {
         "fixed": (),
         "pias, one level": (one.format("pias"),),
         "qclimb, one level": (one.format("qclimb"), bound),
-        "fixed, eight queues": eight,
-        "pias, eight levels": (*eight, "transport.tagging=pias"),
-        "qclimb, eight levels": (*eight, "transport.tagging=qclimb", bound),
+        "pias, eight queues": (*eight, with_first.format("pias")),
+        "qclimb, eight queues": (*eight, with_first.format("qclimb"), bound),
+        "fixed, nine queues": nine,
+        "pias, nine queues": (*nine, "transport.tagging=pias"),
+        "qclimb, nine queues": (*nine, "transport.tagging=qclimb", bound),
         "qclimb, losses per priority": (
-            *(*eight, "transport.tagging=qclimb", bound),
+            *(*nine, "transport.tagging=qclimb", bound),
             "transport.loss_detection=per-priority",
         ),
     }
