@@ -335,6 +335,30 @@ def test_from_jobs_to_bounds(command, tmp_path):
     assert command("bounds", "eval", "model.safetensors", "other").status == 0
 
 
+def test_a_test_says_what_the_model_is_of(command, tmp_path):
+    command("bounds", "generate", "pagerank", "--jobs", 12, "--out", "jobs")
+    command("bounds", "train", "jobs", "--trees", 2, "--depth", 4, "--out", "model.safetensors")
+    command("bounds", "generate", "sgd", "--jobs", 2, "--out", "sgd")
+    # Elsewhere nothing is known of a list but its columns and classes.
+    (tmp_path / "alone.csv").write_bytes((tmp_path / "sgd/flows.csv").read_bytes())
+    (tmp_path / "own.csv").write_bytes((tmp_path / "jobs/flows.csv").read_bytes())
+
+    def tested(file):
+        told = command("bounds", "eval", "model.safetensors", file)
+        document = json.loads(command("bounds", "eval", "model.safetensors", file, "--json").out)
+        return " ".join(told.out.split()), document["synthetic"], document["other_kinds"]
+
+    of_model = "The model is of synthetic jobs"
+    of_kinds = "The model was trained on jobs of kind pagerank; there are jobs of sgd."
+    text, *known = tested("alone.csv")
+    assert known == [True, ["sgd"]] and of_model in text and of_kinds in text
+    assert "All numbers are synthetic" not in text
+    text, *known = tested("own.csv")
+    assert known == [True, []] and of_model in text and "jobs of kind" not in text
+    text, *known = tested("sgd")
+    assert known == [True, ["sgd"]] and "All numbers are synthetic" in text and of_kinds in text
+
+
 def test_depths_are_swept(command):
     command("bounds", "generate", "kmeans", "--jobs", 10, "--out", "jobs")
     swept = command("bounds", "train", "jobs", "--trees", 2, "--sweep-depths", "2,4", "--json")

@@ -239,8 +239,11 @@ fn a_port_needs_a_queue_for_every_priority() {
     let queues = |number: u8| format!("queues_per_port = {number}, scheduling = \"strict\"");
     let error = refused(&text(&queues(4), SLIDES, ""), &list);
     let expected = "transport.tagging: 4 priorities, beside that of acks, need \
-                    switch.queues_per_port = 5, not 4";
+                    switch.queues_per_port = 5, not 4\n\
+                    hint: acks may share that of the first priority: acks = \"with-first\"";
     assert_eq!(error, expected);
+    let error = refused(&text(&queues(3), SLIDES, ""), &list);
+    assert!(error.ends_with("need switch.queues_per_port = 5, not 3"), "{error}");
     let error = refused(&text(&queues(5), SLIDES, "nic = { queues = 1 }"), &list);
     assert!(error.ends_with("need nic.queues = 5, not 1"), "{error}");
     let shared = SLIDES.replace(" }", ", acks = \"with-first\" }");
@@ -262,7 +265,7 @@ fn a_port_needs_a_queue_for_every_priority() {
 fn a_flow_s_own_priority_and_a_tagger_exclude_each_other() {
     let own = format!("{}\npriority = 2", text(FIVE, SLIDES, ""));
     let error = refused(&own, &of_slides());
-    assert!(error.starts_with("traffic.list.priority: a flow's own priority needs"), "{error}");
+    assert!(error.starts_with("traffic.list.priority: a flow's own priority, by"), "{error}");
     let listed = FlowColumns { priority: Some(vec![None, Some(3)]), ..of_slides() };
     let error = refused(&text(FIVE, SLIDES, ""), &listed);
     assert!(error.starts_with("traffic.list.priority: "), "{error}");
@@ -338,6 +341,19 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
     assert_eq!(warned("strict", SLIDES, "sack"), (false, true));
     assert_eq!(warned("strict", SLIDES, "duplicate-acks"), (false, true));
     assert_eq!(warned("strict", SLIDES, "timeout-only"), (false, false));
+    // NACKs know no priorities, so no other loss detection is named.
+    let nacks = |retransmit: &str| {
+        let own = format!("kind = \"dcqcn\", retransmit = \"{retransmit}\"");
+        let text = text(FIVE, SLIDES, "")
+            .replace("kind = \"dctcp\"", &own)
+            .replace("initial_window = \"100pkt\", ", "");
+        let warnings = scenario_with(&text, &of_slides()).warnings;
+        warnings.into_iter().filter(|text| text.contains("packets of a flow overtake"))
+    };
+    let told: Vec<String> = ["go-back-n", "selective"].into_iter().flat_map(nacks).collect();
+    let expected = "transport.retransmit: by its tagger later packets of a flow overtake earlier ones, \
+                    which are then taken to be lost, and sent again";
+    assert_eq!(told, [expected; 2]);
     // PIAS's flows only sink.
     let sinks = "{ kind = \"pias\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
     assert_eq!(warned("rr", sinks, "sack"), (true, false));

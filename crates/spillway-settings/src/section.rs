@@ -32,6 +32,8 @@ pub enum Range {
     Positive,
     /// 0 or more.
     NotNegative,
+    /// Above 1.
+    AboveOne,
     /// From 0 to 1, both included.
     Unit,
     /// Above 0, and at most 1.
@@ -47,6 +49,7 @@ impl Range {
         match self {
             Range::Positive => x > 0.0 && x.is_finite(),
             Range::NotNegative => x >= 0.0 && x.is_finite(),
+            Range::AboveOne => x > 1.0 && x.is_finite(),
             Range::Unit => (0.0..=1.0).contains(&x),
             Range::Share => x > 0.0 && x <= 1.0,
             Range::AtLeast(least) => x >= least && x.is_finite(),
@@ -58,6 +61,7 @@ impl Range {
         match self {
             Range::Positive => "(0, inf)".into(),
             Range::NotNegative => "[0, inf)".into(),
+            Range::AboveOne => "(1, inf)".into(),
             Range::Unit => "[0, 1]".into(),
             Range::Share => "(0, 1]".into(),
             Range::AtLeast(least) => format!("[{least}, inf)"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spillway import _core, parquet
 from spillway.arguments import shown, whole
 from spillway.bounds import synthetic
-from spillway.bounds.columns import INDEX, SIZE, TIME, kind_of, nearest
+from spillway.bounds.columns import FEATURES, INDEX, SIZE, TIME, kind_of, nearest
 from spillway.bounds.job import Job
 from spillway.bounds.parameters import JOBS, JobParameters
 from spillway.errors import ScenarioError
@@ -296,7 +296,7 @@ class FlowList:
         self.rows = np.split(order, ends) if len(job) else []
         self.jobs = [
             Job(
-                "list",
+                self._kind_of(rows),
                 f"{file}, job {job[rows[0]]:g}",
                 {name: values[rows] for name, values in found.items()},
                 size[rows].astype(np.int64),
@@ -304,6 +304,13 @@ class FlowList:
             )
             for rows in self.rows
         ]
+
+    def _kind_of(self, rows: npt.NDArray[np.int64]) -> str:
+        """The kind of a job by the class of its first flow, if the list names kinds there."""
+        if "class" not in self.table.column_names:
+            return ""
+        named = str(self.table["class"][int(rows[0])])
+        return named if named in FEATURES else ""
 
     def with_bounds(self, bounds: Sequence[npt.NDArray[np.int64]]) -> pa.Table:
         """The list with a column `bound_bytes`, which replaces one that is there."""

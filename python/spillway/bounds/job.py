@@ -20,7 +20,7 @@ class Job:
     """The flows of one job.
 
     Attributes:
-        kind: one of `columns.FEATURES`.
+        kind: one of `columns.FEATURES`; empty if it is not known.
         name: that of its file.
         features: a number for every flow, by column.
         size: the flows' sizes in bytes, at least 1.

@@ -1,8 +1,9 @@
 """The parameters of the synthetic jobs: what they do, how much they send, what can be seen of it.
 
 No number here is measured. All were chosen by hand before any model was trained on such jobs: the
-order of flows is that of Spark's K-Means, PageRank and SGD, and the amounts are plausible. A number
-that comes from these jobs is called synthetic wherever it is told.
+order of flows is that of Spark's K-Means, PageRank and SGD, and the amounts are plausible. What
+`spillway bounds` says of them, or of a model that was trained on them, calls them synthetic, and so
+do the pages with numbers of theirs.
 """
 
 from __future__ import annotations

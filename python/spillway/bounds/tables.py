@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from spillway.bounds.training import Training
 
 _SYNTHETIC = "All numbers are synthetic: these jobs are made up, not measured."
+_OF_SYNTHETIC = "The model is of synthetic jobs: what it was trained on is made up, not measured."
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """What is synthetic, of a model and the jobs on which it is tested."""
+
+    jobs: bool
+    model: bool
+
+
 _METHODS = {
     "least": "the least size in any leaf that a flow reaches",
     "mean": "the mean over the trees of the least size in each leaf",
@@ -52,21 +64,33 @@ def trained(found: Mapping[int, Training]) -> RenderableType:
     return _group(Text(head), table, Text(""), errors, is_synthetic=bool(training["synthetic"]))
 
 
-def evaluated(model: Model, scores: Scores, errors: Errors, is_synthetic: bool) -> RenderableType:
-    """How good a model's bounds are, and its predicted sizes."""
+def evaluated(
+    model: Model, scores: Scores, errors: Errors, made_up: MadeUp, kinds: Sequence[str]
+) -> RenderableType:
+    """How good a model's bounds are, and its predicted sizes.
+
+    `kinds` are those of the jobs, without the one on which the model was trained.
+    """
     table, beside = _scores(("bound",)), _errors(())
     table.add_row(model.method, *_cells(scores, model.factor))
     beside.add_row(*_error_cells(errors))
-    return _group(table, Text(""), beside, is_synthetic=is_synthetic)
+    notes = [_OF_SYNTHETIC] if made_up.model else []
+    if kinds:
+        trained, others = model.training["kind"], " and ".join(kinds)
+        notes.append(
+            f"The model was trained on jobs of kind {trained}; there are jobs of {others}."
+        )
+    return _group(table, Text(""), beside, is_synthetic=made_up.jobs, more=notes)
 
 
-def _group(*parts: RenderableType, is_synthetic: bool) -> RenderableType:
+def _group(*parts: RenderableType, is_synthetic: bool, more: Iterable[str] = ()) -> RenderableType:
     notes = [
         "closeness: the mean of bound / size over bounded flows, and over the small ones of at "
         f"most {SMALL_BYTES // 1000} KB"
     ]
     if is_synthetic:
         notes.append(_SYNTHETIC)
+    notes += more
     return Group(*parts, Text(""), *(Text(note, "dim") for note in notes))
 
 

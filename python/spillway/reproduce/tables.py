@@ -62,7 +62,7 @@ def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
         if summary["caution"]:
             parts.append(Text(summary["caution"], "dim"))
     else:
-        parts.append(Text("the paper states no number about it", "dim"))
+        parts.append(Text("nothing is claimed about it: it has no verdicts", "dim"))
     if folder is not None:
         parts.append(Text(f"written to {folder}\n", "dim"))
     return Group(*parts)

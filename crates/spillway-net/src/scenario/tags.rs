@@ -64,7 +64,14 @@ fn check_port(path: &str, tagging: &Tagging, port: (&str, u32, u8)) -> Result<()
         let (levels, needed) = (priorities.len(), priorities.end);
         let problem =
             format!("{levels} priorities, {with_acks}, need {key} = {needed}, not {queues}");
-        return Err(SettingsError::new(path, problem));
+        let refused = SettingsError::new(path, problem);
+        return Err(match queues as usize >= levels {
+            // Only acks have no queue of their own.
+            true => {
+                refused.hint("acks may share that of the first priority: acks = \"with-first\"")
+            }
+            false => refused,
+        });
     }
     if ack_queue != 0 {
         let key =
@@ -80,8 +87,8 @@ pub(super) fn check_source(source: &Source, tagging: &Tagging) -> Result<()> {
     if tagging.is_fixed() || !source.has_priorities() {
         return Ok(());
     }
-    let problem =
-        "a flow's own priority needs tagging = \"fixed\"; its tagger gives priorities here";
+    let problem = "a flow's own priority, by this key or by a column of its list, needs tagging = \
+                   \"fixed\"; its tagger gives priorities here";
     Err(SettingsError::new(format!("traffic.{}.priority", source.name()), problem))
 }
 

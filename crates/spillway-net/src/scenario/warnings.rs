@@ -98,15 +98,18 @@ fn levels_in_turn(tiers: &[TierSettings], transports: &[Transport]) -> Option<St
 fn overtaken(transports: &[Transport]) -> Option<String> {
     let keeps =
         |detection| matches!(detection, LossDetection::PerPriority { .. } | LossDetection::Timeout);
-    let mut overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
-    let mistakes = |transport: &Transport| {
-        transport.closed_loop().is_some_and(|closed| !keeps(closed.losses.detection))
+    let overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
+    let mut found =
+        overtaking.filter_map(Transport::closed_loop).map(|closed| closed.losses.detection);
+    let (key, advice) = match found.find(|&detection| !keeps(detection))? {
+        // Receivers of NACKs do not know priorities.
+        LossDetection::Nacks => ("retransmit", ""),
+        _ => ("loss_detection", "; \"per-priority\" tells them apart"),
     };
-    overtaking.any(mistakes).then(|| {
-        "transport.loss_detection: by its tagger later packets of a flow overtake earlier ones, which \
-         are then taken to be lost, and sent again; \"per-priority\" tells them apart"
-            .into()
-    })
+    Some(format!(
+        "transport.{key}: by its tagger later packets of a flow overtake earlier ones, which are then \
+         taken to be lost, and sent again{advice}"
+    ))
 }
 
 /// A warning if the order of packets shows losses where each packet takes a path of its own.

@@ -46,17 +46,15 @@ impl Las {
         let meaning = "bytes that a flow may have sent in the first level";
         let first = section.positive_size("first", "1460B", meaning)?;
         let meaning = "how many times as many bytes it may have sent in the next level";
-        let factor = section.number("factor", 4.0, Range::Positive, meaning)?;
-        if factor <= 1.0 {
-            let problem = format!("{factor} is not above 1: levels must widen");
-            return Err(section.error("factor", problem));
-        }
+        let factor = section.number("factor", 4.0, Range::AboveOne, meaning)?;
         let threshold = |level: u64| (first as f64 * factor.powi(level as i32)) as u64;
         let thresholds: Vec<u64> = (0..levels - 1).map(threshold).collect();
         if thresholds.windows(2).any(|pair| pair[0] >= pair[1]) {
-            let problem =
-                format!("with {factor}, levels are not a byte apart, or beyond all sizes");
-            return Err(section.error("factor", problem));
+            let problem = format!(
+                "{levels} levels from {first} bytes on, each {factor} times as wide as the one before, \
+                 are not all a byte apart, or go beyond all sizes"
+            );
+            return Err(section.error("levels", problem));
         }
         Ok(Las(Ladder::new(thresholds)))
     }
@@ -94,9 +92,16 @@ mod tests {
     fn levels_that_do_not_widen_are_refused() {
         assert_eq!(
             las("factor = 1.0").unwrap_err(),
-            "tagging.factor: 1 is not above 1: levels must widen"
+            "tagging.factor: 1.0 is not valid; expected a number in (1, inf)"
         );
-        assert!(las("first = \"1B\"\nfactor = 1.01").unwrap_err().contains("not a byte apart"));
-        assert!(las("first = \"1000GB\"\nfactor = 1e6").unwrap_err().contains("beyond all sizes"));
+        let of_all = |text: &str| {
+            let refused = las(text).unwrap_err();
+            assert!(refused.starts_with("tagging.levels: "), "{refused}");
+            assert!(refused.ends_with("a byte apart, or go beyond all sizes"), "{refused}");
+            refused
+        };
+        of_all("first = \"1B\"\nfactor = 1.01");
+        of_all("first = \"1000GB\"\nfactor = 1e6");
+        assert!(of_all("levels = 63").contains("63 levels from 1460 bytes on, each 4 times"));
     }
 }

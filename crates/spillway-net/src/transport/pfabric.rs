@@ -83,7 +83,7 @@ impl PFabricParams {
             "max_window",
             "1.25bdp",
             "a window such as \"15pkt\", \"22KB\" or \"1.25bdp\"",
-            "the largest window",
+            "the largest window, also at first",
             InitialWindow::parse_size,
         )?;
         Ok(PFabricParams { max })
