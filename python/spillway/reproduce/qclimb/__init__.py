@@ -15,7 +15,7 @@ from spillway.reproduce.qclimb import (
 
 FIGURES = (
     *comparison.FIGURES,
-    comparison.LONG,
+    *comparison.LONG,
     climbing.FIGURE,
     *bounds.FIGURES,
     *fan_in.FIGURES,
