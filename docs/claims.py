@@ -11,6 +11,10 @@ that the folder does not have are left as they are.
 
 `<!-- choices: PAPER/FIGURE, SETTING -->` has the numbers of the same claims about one choice after
 another, a row for each; of the claims whose words end with the setting, where one is named.
+
+`<!-- grid: PAPER/FIGURE, WORDS -->` has the numbers of the claims that begin with the words and end
+with two coordinates, as ", a = 0.2, p = 0.01": a column for each a, and a row for each p. How much
+was run stands above the first grid of a figure.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from spillway.reproduce.tally import seeds_in_words
 DOCS = Path(__file__).resolve().parent
 PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")
 BLOCK = re.compile(
-    r"(<!-- (claims|choices): (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)",
+    r"(<!-- (claims|choices|grid): (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)",
     re.DOTALL,
 )
 
@@ -48,6 +52,7 @@ def copy_plots(text: str, results: Path, images: Path) -> None:
 
 def page(text: str, results: Path) -> str:
     """The page with the tables of the figures that there are written anew."""
+    told_size: set[str] = set()
 
     def block(match: re.Match[str]) -> str:
         start, kind, figure, part, end = match.groups()
@@ -55,13 +60,16 @@ def page(text: str, results: Path) -> str:
         if not file.is_file():
             return match[0]
         summary = json.loads(file.read_text(encoding="utf-8"))
-        is_part = _of_setting if kind == "choices" else _of_variant
+        is_part = _PARTS[kind]
         rows = [row for row in summary["claims"] if part is None or is_part(row, part)]
         if not rows:
             raise SystemExit(f"{figure}: no claims of {part!r}")
-        table = _choices(rows) if kind == "choices" else _table(rows, part)
-        notes = [summary["caution"], *([_CHOICES] if kind == "choices" else [])]
+        table = _table(rows, part) if kind == "claims" else _TABLES[kind](rows)
+        notes = [summary["caution"], *([_NOTES[kind]] if kind in _NOTES else [])]
         size = _size(summary, rows, notes)
+        if kind == "grid" and figure in told_size:
+            return f"{start}\n\n{table}\n\n{end}"
+        told_size.add(figure)
         return f"{start}\n\n{size}\n\n{table}\n\n{end}"
 
     return BLOCK.sub(block, text)
@@ -75,8 +83,17 @@ def _of_setting(row: Mapping[str, Any], setting: str) -> bool:
     return bool(row["claim"].endswith(f"({setting})"))
 
 
-_CHOICES = "in brackets the least and the greatest of the seeds; bold: not the first row's verdict"
-"""What a reader of a table of choices must know."""
+def _of_words(row: Mapping[str, Any], words: str) -> bool:
+    return bool(row["claim"].startswith(f"{words}, "))
+
+
+_PARTS = {"claims": _of_variant, "choices": _of_setting, "grid": _of_words}
+_NOTES = {
+    "choices": "in brackets the least and the greatest of the seeds; bold: not the first row's "
+    "verdict",
+    "grid": "bold: not what is claimed, by its interval",
+}
+"""What a reader of such a table must know."""
 
 
 def _size(
@@ -161,6 +178,27 @@ def _choice(row: Mapping[str, Any]) -> str:
     """What is chosen; a variant that names a scheme before the choice is told by its column."""
     variant, over = row["variant"], row["over"]
     return str(over if not variant or variant.endswith(f", {over}") else variant)
+
+
+def _grid(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Two coordinates, the first in columns; bold where the claim does not hold."""
+    cells: dict[str, dict[str, str]] = {}
+    columns: dict[str, None] = {}
+    names = ("", "")
+    for row in rows:
+        *_, across, down = row["claim"].split(", ")
+        (name_across, column), (name_down, line) = across.split(" = "), down.split(" = ")
+        names = name_down, name_across
+        number = told(row["ours"], row["is_change"])
+        columns[column] = None
+        own = cells.setdefault(line, {})
+        own[column] = number if row["verdict"] == "holds" else f"**{number}**"
+    lines = [[rf"{names[0]} \ {names[1]}", *columns], ["---"] * (1 + len(columns))]
+    lines += [[line, *(own[column] for column in columns)] for line, own in cells.items()]
+    return _markdown(lines)
+
+
+_TABLES = {"choices": _choices, "grid": _grid}
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

@@ -104,6 +104,36 @@ def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
     ]
 
 
+def test_two_coordinates_are_a_grid(claims, tmp_path):
+    def claim(words, a, p, ours, verdict="holds"):
+        says = f"{words}, a = {a}, p = {p}"
+        return {"claim": says, "variant": "", "is_change": True, "ours": ours, "verdict": verdict}
+
+    rows = [
+        claim("short", 0, 0.1, 0.01),
+        claim("short", 0, 0.3, 0.02, "undecided"),
+        claim("short", 0.5, 0.1, 0.03),
+        claim("short", 0.5, 0.3, -0.04, "does not hold"),
+        claim("short flows", 0, 0.1, 0.9),
+    ]
+    rows = [{**row, "exploratory": ""} for row in rows]
+    summary = {"claims": rows, "seeds": [1], "scale": "full", "scale_sets": [], "caution": ""}
+    summary |= {"cpu_s": 3.0, "version": "0.1.0", "build": "0123456789"}
+    (tmp_path / "a" / "grid").mkdir(parents=True)
+    (tmp_path / "a" / "grid" / "summary.json").write_text(json.dumps(summary))
+    block = "<!-- grid: a/grid, short -->\nstale\n<!-- end -->"
+    first, again = claims.page(f"{block}{block}", tmp_path).split("<!-- end -->")[:2]
+    size = "Scale `full`: seeds 1; 3 s of CPU time (version 0.1.0, core 01234567). "
+    assert size + "Bold: not what is claimed, by its interval." in first and "Scale" not in again
+    for written in (first, again):
+        assert [line for line in written.splitlines() if line.startswith("|")] == [
+            r"| p \ a | 0 | 0.5 |",
+            "| --- | --- | --- |",
+            "| 0.1 | 1.0% | 3.0% |",
+            "| 0.3 | **2.0%** | **-4.0%** |",
+        ]
+
+
 def test_plots_that_a_page_shows_are_copied(claims, results, tmp_path):
     paper, _, figure = figures.BURSTS.name.partition("/")
     own = f"{paper}-{figure}.png"

@@ -13,8 +13,10 @@ from spillway.reproduce.verdict import Beside
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIDE_BY_SIDE = [DOCS / "comparison.md", DOCS / "aqms.md"]
-# <!-- claims: cbm/figure1, CBM -->, <!-- choices: … --> or <!-- table: burst -->
-TABLE = re.compile(r"<!-- (claims|choices|table): ([\w/-]+)(?:, (.+?))? -->(.*?)<!-- end -->", re.S)
+# <!-- claims: cbm/figure1, CBM -->, <!-- choices: … -->, <!-- grid: … --> or <!-- table: burst -->
+TABLE = re.compile(
+    r"<!-- (claims|choices|grid|table): ([\w/-]+)(?:, (.+?))? -->(.*?)<!-- end -->", re.S
+)
 SIZE = re.compile(r"^Scale `(\w+)`: (.*)$", re.M)
 
 
@@ -23,7 +25,8 @@ def tables(*kinds):
     found = []
     for page in [*sorted((DOCS / "papers").glob("*.md")), *SIDE_BY_SIDE]:
         for kind, name, part, text in TABLE.findall(page.read_text()):
-            if kind in kinds and SIZE.search(text):
+            # The size of a figure stands above the first of its grids.
+            if kind in kinds and (SIZE.search(text) or kind == "grid"):
                 figure = f"{page.stem}/{name}" if kind == "table" else name
                 found.append(pytest.param(figure, part, text, id=f"{page.name} {figure} {part}"))
     assert found
@@ -83,6 +86,8 @@ def is_in(claim, kind, part):
     """Whether a table has this claim: it has all, those of a setting or variant, or of none."""
     if kind == "choices":
         return not part or claim.says.endswith(f"({part})")
+    if kind == "grid":
+        return claim.says.startswith(f"{part}, ")
     return part in ("", claim.variant or "no variant")
 
 
@@ -118,6 +123,20 @@ def test_a_table_s_choices_are_its_figure_s(name, part, text):
     assert heads == ["", *columns]
     assert ends == [f"*{'; '.join(ranges)}*" for ranges in columns.values()]
     assert [name for name, *_ in found] == list(choices)
+
+
+@pytest.mark.parametrize(("name", "part", "text"), tables("grid"))
+def test_a_grid_has_all_places_of_its_claims(name, part, text):
+    (figure,) = catalogue.find(name)
+    places = {
+        (across, down)
+        for claim in figure.claims
+        if is_in(claim, "grid", part)
+        for across, down in [re.findall(r" = ([\d.]+)", claim.says)]
+    }
+    (_, *columns), _, *lines = rows(text)
+    assert {(column, line[0]) for column in columns for line in lines} == places
+    assert len(places) == len(columns) * len(lines) and all(len(line) == 7 for line in lines)
 
 
 _BY_PORTS = {"CBM, B of a port"}
