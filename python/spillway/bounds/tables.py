@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
 
 _SYNTHETIC = "All numbers are synthetic: these jobs are made up, not measured."
 _OF_SYNTHETIC = "The model is of synthetic jobs: what it was trained on is made up, not measured."
-
-
-@dataclass(frozen=True)
-class MadeUp:
-    """What is synthetic, of a model and the jobs on which it is tested."""
-
-    jobs: bool
-    model: bool
 
 
 _METHODS = {
@@ -65,22 +56,23 @@ def trained(found: Mapping[int, Training]) -> RenderableType:
 
 
 def evaluated(
-    model: Model, scores: Scores, errors: Errors, made_up: MadeUp, kinds: Sequence[str]
+    model: Model, scores: Scores, errors: Errors, is_synthetic: bool, kinds: Sequence[str]
 ) -> RenderableType:
     """How good a model's bounds are, and its predicted sizes.
 
-    `kinds` are those of the jobs, without the one on which the model was trained.
+    `is_synthetic` is said of the jobs, and `kinds` are theirs, without the one on which the model
+    was trained.
     """
     table, beside = _scores(("bound",)), _errors(())
     table.add_row(model.method, *_cells(scores, model.factor))
     beside.add_row(*_error_cells(errors))
-    notes = [_OF_SYNTHETIC] if made_up.model else []
+    notes = [_OF_SYNTHETIC] if model.training.get("synthetic") else []
     if kinds:
         trained, others = model.training["kind"], " and ".join(kinds)
         notes.append(
             f"The model was trained on jobs of kind {trained}; there are jobs of {others}."
         )
-    return _group(table, Text(""), beside, is_synthetic=made_up.jobs, more=notes)
+    return _group(table, Text(""), beside, is_synthetic=is_synthetic, more=notes)
 
 
 def _group(*parts: RenderableType, is_synthetic: bool, more: Iterable[str] = ()) -> RenderableType:

@@ -228,13 +228,11 @@ def evaluate(
             raise ScenarioError("lists of flows and files of jobs are tested apart")
         seen = learned.load(others)
     scores, errors = learned.evaluate(chosen, seen)
-    made_up = tables.MadeUp(
-        jobs=any(job.is_synthetic for job in seen), model=bool(chosen.training.get("synthetic"))
-    )
+    is_synthetic = any(job.is_synthetic for job in seen)
     trained = chosen.training.get("kind", "")
     kinds = sorted({job.kind for job in seen if trained and job.kind not in ("", trained)})
     document = {
-        "synthetic": made_up.jobs or made_up.model,
+        "synthetic": is_synthetic or bool(chosen.training.get("synthetic")),
         "other_kinds": kinds,
         "model": chosen.document,
         "scores": scores.document,
@@ -244,7 +242,7 @@ def evaluate(
         own = [chosen.bounds(job.inputs(chosen.features)) for job in seen]
         with whole_file(out) as partial:
             files.write_list(read[0].with_bounds(own), partial, out.suffix)
-    display(document, tables.evaluated(chosen, scores, errors, made_up, kinds), as_json)
+    display(document, tables.evaluated(chosen, scores, errors, is_synthetic, kinds), as_json)
     if out is not None:
         console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, choice, product
 from spillway.reproduce.qclimb import gains, setup
 from spillway.reproduce.qclimb.setup import DATAMINING, QCLIMB
 
-_LEVELS = ", ".join(f"'{size}B'" for size in (round(2e6 * 350 ** (k / 6)) for k in range(7)))
+_LEVELS = setup.ladder(round(2e6 * 350 ** (k / 6)) for k in range(7))
 """From 2 MB to 700 MB by equal factors: seven thresholds among the sizes of long flows."""
 
 _CHANGES = {
-    "long flows in levels": (f"transport.tagging.thresholds=[{_LEVELS}]",),
+    "long flows in levels": (f"transport.tagging.thresholds={_LEVELS}",),
     "timeouts from 200 ms on": ("transport.initial_rto=200ms", "transport.min_rto=200ms"),
     "no marks": ("switch.aqm=none", "switch.buffer=unlimited"),
 }
@@ -24,14 +26,8 @@ def _with(names: tuple[str, ...]) -> Point:
     return choice(", ".join(names) or "as in the other figures", of={QCLIMB.name: sets})
 
 
-_LEVEL, _TIMEOUT, _MARK = _CHANGES
 CHOICES = tuple(
-    _with(names)
-    for names in (
-        *((), (_LEVEL,), (_TIMEOUT,), (_MARK,)),
-        *((_LEVEL, _TIMEOUT), (_LEVEL, _MARK), (_TIMEOUT, _MARK)),
-        (_LEVEL, _TIMEOUT, _MARK),
-    )
+    _with(names) for count in range(4) for names in itertools.combinations(_CHANGES, count)
 )
 """All combinations; the first is what the scenario has."""
 
