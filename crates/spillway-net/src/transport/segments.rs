@@ -36,8 +36,11 @@ impl<T: Copy> Segments<T> {
     }
 
     /// The number of the segment that a byte is in.
+    #[inline]
     pub fn number_of(&self, seq: u64) -> u64 {
-        seq / self.mss
+        // New data begins the next segment, as a rule. That needs no division.
+        let next = self.first + self.all.len() as u64;
+        if seq == next * self.mss { next } else { seq / self.mss }
     }
 
     /// The end of a segment.
@@ -69,8 +72,11 @@ impl<T: Copy> Segments<T> {
             segment.noted = noted;
             if std::mem::take(&mut segment.lost) {
                 self.lost -= 1;
-                if number == self.lost_from {
-                    self.lost_from += 1;
+                // It was the first one, as a rule: the next search begins behind it.
+                let from = self.lost_from.saturating_sub(self.first) as usize;
+                let before = from.min(place)..place;
+                if self.all.range(before).all(|segment| !segment.lost) {
+                    self.lost_from = self.lost_from.max(number + 1);
                 }
             }
             return false;
@@ -127,8 +133,8 @@ impl<T: Copy> Segments<T> {
         let segment = &mut self.all[(number - self.first) as usize];
         debug_assert!(!segment.lost && !segment.arrived, "it is lost once");
         segment.lost = true;
+        self.lost_from = if self.lost == 0 { number } else { self.lost_from.min(number) };
         self.lost += 1;
-        self.lost_from = self.lost_from.min(number);
     }
 
     /// The first segment that is lost.
@@ -196,6 +202,24 @@ mod tests {
         // It has arrived all the same.
         arrived(&mut segments, 0, &[(400, 450)]);
         assert_eq!((segments.next_lost(), segments.lost_bytes()), (None, 0));
+    }
+
+    #[test]
+    fn a_search_for_what_is_lost_begins_behind_what_was_sent_again() {
+        let mut segments = five();
+        // Segments 1 and 4 are lost, and the last one goes first, as a probe would.
+        segments.lose(1);
+        segments.lose(4);
+        segments.send((400, 450), 5);
+        assert_eq!((segments.lost_from, segments.next_lost()), (1, Some((100, 200))));
+        // 1 and 4 again, in order: 2 and 3 between them are not looked at another time.
+        segments.lose(4);
+        segments.send((100, 200), 6);
+        assert_eq!((segments.lost_from, segments.next_lost()), (2, Some((400, 450))));
+        segments.send((400, 450), 7);
+        assert_eq!((segments.lost_from, segments.next_lost()), (5, None));
+        segments.lose(2);
+        assert_eq!((segments.lost_from, segments.next_lost()), (2, Some((200, 300))));
     }
 
     #[test]
