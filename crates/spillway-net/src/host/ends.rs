@@ -8,6 +8,7 @@
 use super::open_loop::Clock;
 use crate::event;
 use crate::flow::FlowSpec;
+use crate::transport::ClosedLoop;
 use crate::transport::receiver::{InOrder, Receiver};
 use crate::transport::sender::Sender;
 use spillway_engine::Time;
@@ -36,6 +37,31 @@ pub(crate) enum Driver {
     OpenLoop(Clock),
 }
 
+/// How a flow's segments are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// As many as the window allows.
+    ByWindow,
+    /// The same, with a number on each packet.
+    Numbered,
+    /// One by one: they are paced, or the sender has one timeout for all of them, or is told which
+    /// of them its own host drops.
+    Singly,
+}
+
+impl Sending {
+    /// That of a flow whose sender may be told what its own host drops (`is_told`).
+    pub fn of(closed: &ClosedLoop, is_told: bool) -> Sending {
+        if closed.paces() || closed.timeouts.is_some() || is_told {
+            Sending::Singly
+        } else if closed.losses.numbers_packets() {
+            Sending::Numbered
+        } else {
+            Sending::ByWindow
+        }
+    }
+}
+
 /// A flow as its sending host knows it.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -56,9 +82,8 @@ pub(crate) struct Outgoing {
     pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
-    /// Whether its segments are sent one by one: they are paced or numbered, or the sender is told
-    /// which of them its own host drops.
-    pub sends_singly: bool,
+    /// How its segments are sent.
+    pub sending: Sending,
     /// Whether its connection stays open when it is over.
     pub leaves_open: bool,
     /// The flow that was asked for.
@@ -298,7 +323,7 @@ mod tests {
             first_rtt_bytes: 0,
             transport: 0,
             data_flags: 0,
-            sends_singly: false,
+            sending: Sending::ByWindow,
             leaves_open: false,
             spec,
             pace_timer: Time::MAX,
@@ -334,6 +359,22 @@ mod tests {
     fn insert(ends: &mut Ends, id: u32, is_open_loop: bool) -> u32 {
         let (sending, receiving) = flow(id, is_open_loop);
         ends.insert(sending, receiving)
+    }
+
+    #[test]
+    fn segments_go_one_by_one_where_a_sender_paces_or_is_told_of_each() {
+        let sending = |text: &str, is_told: bool| {
+            let text = format!("mss = \"1000B\"\n{text}");
+            Sending::of(&closed_loop(&text), is_told)
+        };
+        let numbered = "kind = \"dctcp\"\nloss_detection = \"per-priority\"";
+        assert_eq!(sending("kind = \"dctcp\"", false), Sending::ByWindow);
+        assert_eq!(sending("kind = \"dctcp\"", true), Sending::Singly);
+        assert_eq!(sending(numbered, false), Sending::Numbered);
+        assert_eq!(sending(numbered, true), Sending::Singly);
+        let paced = format!("{numbered}\nmin_window = \"100B\"");
+        assert_eq!(sending(&paced, false), Sending::Singly);
+        assert_eq!(sending("kind = \"pfabric\"", false), Sending::Singly);
     }
 
     #[test]

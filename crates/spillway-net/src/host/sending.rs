@@ -2,7 +2,7 @@
 //! pace allows.
 
 use super::Hosts;
-use super::ends::{Driver, Outgoing, SendingEnd};
+use super::ends::{Driver, Outgoing, Sending, SendingEnd};
 use super::priority;
 use crate::event::Kind;
 use crate::network::Network;
@@ -87,21 +87,27 @@ impl Hosts {
                 return;
             }
         }
-        if flow.sends_singly {
-            return self.send_single_pieces(net, scenario, slot);
+        match flow.sending {
+            Sending::ByWindow => {}
+            Sending::Numbered => return self.send_numbered_pieces(net, scenario, slot),
+            Sending::Singly => return self.send_single_pieces(net, scenario, slot),
         }
-        while let Some(piece) = sender.next_piece(net.now, closed) {
-            self.tally.retransmitted += u64::from(piece.again);
-            let tells_cut = sender.take_cut();
-            let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-            send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
-        }
-        set_timer(net, flow, sender);
+        let repairs = &mut self.tally.retransmitted;
+        send_by_window::<false>(net, flow, sender, transport, closed, slot, repairs);
+    }
+
+    /// The same for a sender that numbers its packets.
+    #[inline(never)]
+    fn send_numbered_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
+        let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
+        let transport = scenario.transport(flow.transport);
+        let Some((sender, closed)) = closed_loop(driver, transport) else { return };
+        let repairs = &mut self.tally.retransmitted;
+        send_by_window::<true>(net, flow, sender, transport, closed, slot, repairs);
     }
 
     /// The same, segment by segment, for a sender that paces, which needs an event when its next
-    /// segment is not due yet, for one that numbers its packets, and for one that is told what its
-    /// own host drops.
+    /// segment is not due yet, and for one that is told what its own host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -261,6 +267,31 @@ fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     }
 }
 
+/// Sends segments as long as the sender's window allows, `NUMBERED` ones or others, and schedules
+/// its timer. Counts those that were sent before.
+#[inline(always)]
+fn send_by_window<const NUMBERED: bool>(
+    net: &mut Network,
+    flow: &mut Outgoing,
+    sender: &mut Sender,
+    transport: &Transport,
+    closed: &ClosedLoop,
+    slot: u32,
+    repairs: &mut u64,
+) {
+    while let Some(piece) = sender.next_piece(net.now, closed) {
+        *repairs += u64::from(piece.again);
+        let tells_cut = sender.take_cut();
+        let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
+        let made = packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+        match NUMBERED {
+            true => launch(net, flow, sender, &piece, made),
+            false => net.launch(flow.spec.src, made.0, made.1),
+        }
+    }
+    set_timer(net, flow, sender);
+}
+
 /// Sends a segment of a flow as a packet. `next` is the first byte that was never sent, `remaining`
 /// what the packet says that the flow has left.
 #[inline(always)]
@@ -279,6 +310,7 @@ pub(super) fn send_piece(
 }
 
 /// Sends a packet, which gets a number if its flow's packets have numbers.
+#[inline(always)]
 fn launch(
     net: &mut Network,
     flow: &Outgoing,

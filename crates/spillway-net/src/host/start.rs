@@ -2,7 +2,7 @@
 
 use super::Hosts;
 use super::connections::Idle;
-use super::ends::{Driver, Outgoing, ReceivingEnd, SendingEnd};
+use super::ends::{Driver, Outgoing, ReceivingEnd, Sending, SendingEnd};
 use super::open_loop::Clock;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
@@ -50,7 +50,8 @@ impl Hosts {
                 true => there.flags | flags::TIMED_BY_NIC,
                 false => there.flags,
             },
-            sends_singly: closed.is_some_and(ClosedLoop::sends_singly) || scenario.tells_senders(),
+            sending: closed
+                .map_or(Sending::ByWindow, |closed| Sending::of(closed, scenario.tells_senders())),
             leaves_open,
             spec,
             pace_timer: Time::MAX,

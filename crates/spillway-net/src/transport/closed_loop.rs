@@ -297,12 +297,6 @@ impl ClosedLoop {
         self.connections != Connections::Own
     }
 
-    /// Whether segments are sent one by one, apart from the common case.
-    #[inline]
-    pub fn sends_singly(&self) -> bool {
-        self.paces || self.timeouts.is_some() || self.losses.numbers_packets()
-    }
-
     /// Whether a flow's base RTT is that of its own path.
     pub fn measures_its_own_way(&self) -> bool {
         self.own_base_rtt

@@ -22,6 +22,7 @@
 use super::ranges::Range;
 use super::segments::Segments;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 /// What has become of a packet, as the simulator knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ enum Fate {
 struct Sent {
     /// The number of its segment.
     segment: u64,
+    /// How many packets later the next one of its priority was sent; 0 if none was yet.
+    next: u32,
     priority: u8,
     fate: Fate,
     /// Whether it has been taken to be lost, by detection or after a timeout.
@@ -48,13 +51,19 @@ struct Sent {
 }
 
 /// The packets of one priority.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Level {
-    /// Those not judged yet, by number.
-    waiting: VecDeque<u64>,
-    /// The highest numbers whose acks have arrived, the highest first; at most `dupthresh` of them.
-    answered: Vec<u64>,
+    /// The number of the first packet that may yet be found lost: it was not answered, nor taken to
+    /// be lost for later ones. [`NOBODY`] if there is none.
+    first: u64,
+    /// The number of the last packet.
+    last: u64,
+    /// How many packets behind the first one have been answered that count against it.
+    answered: u32,
 }
+
+/// In the place of a packet's number: there is none.
+const NOBODY: u64 = u64::MAX;
 
 /// Counts over the packets of a flow. The sender knows none of them: the simulator does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +91,7 @@ pub struct Orders {
     /// No packet before this number is on its way.
     on_way_from: u64,
     levels: Vec<Level>,
-    dupthresh: usize,
+    dupthresh: u32,
     or_worse: bool,
     /// The priority of the last packet that was answered, if losses have not been looked for since.
     answered: Option<usize>,
@@ -98,7 +107,7 @@ impl Orders {
             oldest: 0,
             on_way_from: 0,
             levels: Vec::new(),
-            dupthresh: dupthresh as usize,
+            dupthresh,
             or_worse,
             answered: None,
             counts: OrderCounts::default(),
@@ -110,12 +119,19 @@ impl Orders {
         let number = self.next();
         let segment = self.segments.number_of(range.0);
         self.segments.send(range, number);
-        self.packets.push_back(Sent { segment, priority, fate: Fate::OnItsWay, judged: false });
         let level = usize::from(priority);
         if self.levels.len() <= level {
-            self.levels.resize(level + 1, Level::default());
+            self.levels.resize(level + 1, Level { first: NOBODY, last: 0, answered: 0 });
         }
-        self.levels[level].waiting.push_back(number);
+        let level = &mut self.levels[level];
+        let last = std::mem::replace(&mut level.last, number);
+        if level.first == NOBODY {
+            (level.first, level.answered) = (number, 0);
+        } else if let Some(sent) = self.packet_mut(last) {
+            sent.next = (number - last) as u32;
+        }
+        let fate = Fate::OnItsWay;
+        self.packets.push_back(Sent { segment, next: 0, priority, fate, judged: false });
         number
     }
 
@@ -127,12 +143,17 @@ impl Orders {
     /// Forgets the last packet, new data at `seq`, which was not sent after all.
     pub fn take_back(&mut self, seq: u64) {
         self.segments.take_back(seq);
-        self.packets.pop_back();
+        let Some(sent) = self.packets.pop_back() else { return };
         let number = self.next();
-        for level in &mut self.levels {
-            if level.waiting.back() == Some(&number) {
-                level.waiting.pop_back();
-            }
+        let level = &mut self.levels[usize::from(sent.priority)];
+        if level.first == number {
+            level.first = NOBODY;
+            return;
+        }
+        let same = |other: &Sent| other.priority == sent.priority;
+        if let Some(place) = self.packets.iter().rposition(same) {
+            level.last = self.oldest + place as u64;
+            self.packets[place].next = 0;
         }
     }
 
@@ -142,6 +163,25 @@ impl Orders {
         if let Some(sent) = self.packet_mut(number) {
             sent.fate = if is_answer { Fate::AnswerDropped } else { Fate::Dropped };
         }
+    }
+
+    /// The ack of a packet has arrived, of a flow that misses nothing. Returns whether it was the
+    /// oldest packet's, and acknowledges no more than that: no other one can be lost by it.
+    /// Otherwise nothing changes.
+    pub fn on_ack_in_order(&mut self, number: u64, una: u64) -> bool {
+        let oldest = self.packets.front().filter(|_| number == self.oldest);
+        let Some(level) = oldest.map(|sent| usize::from(sent.priority)) else { return false };
+        if self.levels[level].first != number || !self.segments.acknowledge_first(una, number) {
+            return false;
+        }
+        self.pass_first(level);
+        self.packets.pop_front();
+        self.oldest += 1;
+        self.on_way_from = self.on_way_from.max(self.oldest);
+        if self.packets.front().is_some_and(|sent| sent.fate != Fate::OnItsWay) {
+            self.forget_settled();
+        }
+        true
     }
 
     /// The ack of a packet has arrived. It acknowledges everything before `una`, and the ranges
@@ -157,13 +197,46 @@ impl Orders {
             self.on_way_from += 1;
         }
         self.counts.overtaking += u32::from(self.on_way_from < number);
-        let answered = &mut self.levels[level].answered;
-        let place = answered.partition_point(|&other| other > number);
-        if place < self.dupthresh {
-            answered.insert(place, number);
-            answered.truncate(self.dupthresh);
-            self.answered = Some(level);
+        self.answered = Some(level);
+        for level in self.counted_for(level) {
+            let first = self.levels[level].first;
+            if first == number {
+                self.pass_first(level);
+            } else if first < number {
+                self.levels[level].answered += 1;
+            }
         }
+    }
+
+    /// The priorities for whose packets a later answer to one of this priority counts.
+    fn counted_for(&self, answered: usize) -> RangeInclusive<usize> {
+        if self.or_worse { 0..=answered } else { answered..=answered }
+    }
+
+    /// The first packet of a priority is no longer to be found lost: the next one is that was not
+    /// answered.
+    fn pass_first(&mut self, level: usize) {
+        let Level { first, answered, .. } = self.levels[level];
+        let (mut next, mut passed) = (first, 0);
+        loop {
+            let gap = self.packet(next).map_or(0, |sent| sent.next);
+            if gap == 0 {
+                self.levels[level].first = NOBODY;
+                return;
+            }
+            next += u64::from(gap);
+            if self.packet(next).is_some_and(|sent| sent.fate != Fate::Answered) {
+                break;
+            }
+            passed += 1;
+        }
+        if self.or_worse {
+            let counts =
+                |sent: &&Sent| usize::from(sent.priority) >= level && sent.fate == Fate::Answered;
+            let between = (first + 1..next).filter_map(|number| self.packet(number));
+            passed = between.filter(counts).count() as u32;
+        }
+        (self.levels[level].first, self.levels[level].answered) = (next, answered - passed);
     }
 
     /// Finds the packets that are lost by now. Returns the highest number of a new one, if there is
@@ -177,33 +250,19 @@ impl Orders {
     /// The same after the ack of a packet of this priority.
     fn detect_behind(&mut self, answered: usize) -> Option<u64> {
         let mut latest = None;
-        let first = if self.or_worse { 0 } else { answered };
-        for level in first..=answered {
-            let Some(limit) = self.limit_of(level) else { continue };
-            while let Some(&number) = self.levels[level].waiting.front().filter(|&&n| n < limit) {
-                self.levels[level].waiting.pop_front();
-                if self.lose(number) {
-                    latest = latest.max(Some(number));
+        for level in self.counted_for(answered) {
+            loop {
+                let Level { first, answered, .. } = self.levels[level];
+                if first == NOBODY || answered < self.dupthresh {
+                    break;
+                }
+                self.pass_first(level);
+                if self.lose(first) {
+                    latest = latest.max(Some(first));
                 }
             }
         }
         latest
-    }
-
-    /// Packets of this priority before this number are lost, unless they have arrived: `dupthresh`
-    /// later ones have.
-    fn limit_of(&self, level: usize) -> Option<u64> {
-        let behind = self.dupthresh - 1;
-        if !self.or_worse {
-            return self.levels[level].answered.get(behind).copied();
-        }
-        if self.levels[level].waiting.is_empty() {
-            return None;
-        }
-        let mut all: Vec<u64> =
-            self.levels[level..].iter().flat_map(|level| level.answered.iter().copied()).collect();
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        all.get(behind).copied()
     }
 
     /// Takes a packet to be lost, unless its payload has arrived. Returns whether it did.
@@ -244,10 +303,17 @@ impl Orders {
 
     /// Forgets the oldest packets as far as nothing hangs on them any more.
     fn forget_settled(&mut self) {
-        while let Some(&Sent { segment, fate, judged, .. }) = self.packets.front() {
-            let is_there = self.segments.get(segment).is_none_or(|state| state.arrived);
-            if fate == Fate::OnItsWay || !(judged || is_there || fate == Fate::Answered) {
-                break;
+        while let Some(&Sent { segment, priority, fate, judged, .. }) = self.packets.front() {
+            let is_there = || self.segments.get(segment).is_none_or(|state| state.arrived);
+            match fate {
+                Fate::Answered => {}
+                Fate::OnItsWay => break,
+                Fate::Dropped | Fate::AnswerDropped if judged || is_there() => {}
+                Fate::Dropped | Fate::AnswerDropped => break,
+            }
+            let level = usize::from(priority);
+            if self.levels[level].first == self.oldest {
+                self.pass_first(level);
             }
             self.packets.pop_front();
             self.oldest += 1;
@@ -274,10 +340,12 @@ impl Orders {
         self.counts = OrderCounts::default();
     }
 
+    #[inline]
     fn packet(&self, number: u64) -> Option<&Sent> {
         self.packets.get(number.checked_sub(self.oldest)? as usize)
     }
 
+    #[inline]
     fn packet_mut(&mut self, number: u64) -> Option<&mut Sent> {
         self.packets.get_mut(number.checked_sub(self.oldest)? as usize)
     }
@@ -400,8 +468,15 @@ mod tests {
     fn a_packet_that_was_not_sent_after_all_leaves_nothing() {
         let mut orders = sent(false, &[(0, 1), (1, 2)]);
         orders.take_back(100);
-        assert_eq!((orders.next(), orders.levels[2].waiting.len()), (1, 0));
+        assert_eq!((orders.next(), orders.levels[2].first), (1, NOBODY));
         assert_eq!(orders.on_sent((100, 200), 1), 1);
-        assert_eq!(orders.levels[1].waiting, [0, 1]);
+        assert_eq!((orders.levels[1].first, orders.levels[1].last), (0, 1));
+        // The last of three, which has the priority of the first: nobody is behind that one.
+        orders.on_sent((200, 300), 2);
+        orders.on_sent((300, 400), 1);
+        orders.take_back(300);
+        assert_eq!((orders.levels[1].last, orders.packets[1].next), (1, 0));
+        assert_eq!((orders.packets[0].next, orders.on_sent((300, 400), 2)), (1, 3));
+        assert_eq!((orders.levels[2].first, orders.packets[2].next), (2, 1));
     }
 }

@@ -128,6 +128,21 @@ impl<T: Copy> Segments<T> {
         }
     }
 
+    /// Everything before `una` has arrived. Forgets the first segment and returns true, if `una` is
+    /// its end, the segment has this note, and it is not lost; returns false otherwise.
+    pub fn acknowledge_first(&mut self, una: u64, noted: T) -> bool
+    where
+        T: PartialEq,
+    {
+        let is_meant = |first: &Segment<T>| !first.lost && first.noted == noted;
+        if una != self.end_of(self.first) || !self.all.front().is_some_and(is_meant) {
+            return false;
+        }
+        self.all.pop_front();
+        self.first += 1;
+        true
+    }
+
     /// A segment that has not arrived is lost.
     pub fn lose(&mut self, number: u64) {
         let segment = &mut self.all[(number - self.first) as usize];

@@ -351,8 +351,11 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let moves_on = ack.seq > self.board.una && ack.sack.is_none() && !self.board.has_gap();
-        if moves_on && self.phase == Phase::Open && transport.losses.are_plain() {
+        let in_order = moves_on && self.phase == Phase::Open;
+        if in_order && transport.losses.are_plain() {
             self.take_ack::<true>(now, ack, transport);
+        } else if in_order && ack.number.is_some() {
+            self.take_next_of_order(now, ack, transport);
         } else {
             self.take_any_ack(now, ack, transport);
         }
@@ -367,6 +370,15 @@ impl Sender {
             return self.take_ack_by_nacks(now, ack);
         }
         self.take_ack::<false>(now, ack, transport);
+    }
+
+    /// The same for a sender that numbers its packets, if nothing is known to be missing.
+    #[inline(never)]
+    fn take_next_of_order(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
+        match transport.losses.reduction == ReductionRule::AtOnce && self.is_next_of_order(ack) {
+            true => self.take_ack::<true>(now, ack, transport),
+            false => self.take_any_ack(now, ack, transport),
+        }
     }
 
     /// Handles an ack. With `IN_ORDER` it acknowledges the next packets of a flow that misses

@@ -46,6 +46,12 @@ impl Naive {
         self.lost.dedup();
     }
 
+    /// The number of segments that have arrived, if those before them have, too.
+    fn in_order(&self) -> Option<u64> {
+        let missing = (0..).find(|segment| !self.arrived.contains(segment))?;
+        self.arrived.iter().all(|&segment| segment < missing).then_some(missing)
+    }
+
     fn lose_all(&mut self, segments: u64) {
         self.lost = (0..segments).filter(|segment| !self.arrived.contains(segment)).collect();
     }
@@ -80,6 +86,8 @@ proptest! {
     #[test]
     fn the_same_segments_are_lost(steps in steps(), dupthresh in 1u32..5, or_worse: bool) {
         let mut orders = Orders::new(MSS, dupthresh, or_worse);
+        // It never takes the short way of acks in order.
+        let mut twin = orders.clone();
         let mut naive = Naive::default();
         let range = |segment: u64| (segment * MSS, (segment + 1) * MSS);
         let (mut segments, mut on_way) = (0, Vec::new());
@@ -87,12 +95,14 @@ proptest! {
             match step {
                 Step::Send(priority) => {
                     on_way.push(orders.on_sent(range(segments), priority));
+                    twin.on_sent(range(segments), priority);
                     naive.send(segments, priority);
                     segments += 1;
                 }
                 Step::Repair(priority) => {
                     let Some((seq, _)) = orders.next_lost() else { continue };
                     on_way.push(orders.on_sent(range(seq / MSS), priority));
+                    twin.on_sent(range(seq / MSS), priority);
                     naive.send(seq / MSS, priority);
                 }
                 Step::Answer(share) => {
@@ -100,20 +110,30 @@ proptest! {
                         continue;
                     }
                     let number = on_way.remove((share * on_way.len() as f64) as usize);
+                    let before = naive.in_order().filter(|_| naive.lost.is_empty());
                     naive.answer(number as usize, dupthresh as usize, or_worse);
                     let missing = (0..segments).find(|segment| !naive.arrived.contains(segment));
                     let una = missing.unwrap_or(segments) * MSS;
-                    let segment = naive.packets[number as usize].segment;
-                    orders.on_ack(number, una, [range(segment)].into_iter());
-                    orders.detect();
+                    let range = range(naive.packets[number as usize].segment);
+                    let moves_on = before.is_some_and(|before| before * MSS < una);
+                    let is_in_order = moves_on && naive.in_order().is_some();
+                    if !(is_in_order && orders.on_ack_in_order(number, una)) {
+                        orders.on_ack(number, una, [range].into_iter());
+                        orders.detect();
+                    }
+                    twin.on_ack(number, una, [range].into_iter());
+                    twin.detect();
                 }
                 Step::Timeout => {
                     orders.on_timeout();
+                    twin.on_timeout();
                     naive.lose_all(segments);
                 }
             }
             prop_assert_eq!(orders.next_lost(), naive.lost.first().map(|&lost| range(lost)));
             prop_assert_eq!(orders.lost_bytes(), naive.lost.len() as u64 * MSS);
+            let state = |orders: &Orders| (orders.counts(), orders.next(), orders.oldest);
+            prop_assert_eq!(state(&orders), state(&twin));
         }
     }
 }

@@ -78,20 +78,32 @@ impl Sender {
         }
     }
 
+    /// Before an ack is handled that moves on: whether it is the oldest packet's alone, so that
+    /// nothing else follows from its number.
+    #[inline]
+    pub(super) fn is_next_of_order(&mut self, ack: &AckSegment) -> bool {
+        match (&mut self.detector, ack.number) {
+            (Detector::Order(by_order), Some(number)) => {
+                by_order.orders.on_ack_in_order(number, ack.seq)
+            }
+            _ => false,
+        }
+    }
+
     /// Before an ack is handled: takes from it what it says about each packet.
-    #[cold]
+    #[inline(never)]
     pub(super) fn note_order(&mut self, ack: &AckSegment) {
         let una = ack.seq.max(self.board.una);
         let (Detector::Order(by_order), Some(number)) = (&mut self.detector, ack.number) else {
             return;
         };
-        let blocks = ack.sack.copied().unwrap_or_default();
-        let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
+        let blocks = ack.sack.into_iter().flatten();
+        let newly = blocks.flat_map(|&block| self.board.newly_told(block, una));
         by_order.orders.on_ack(number, una, newly);
     }
 
     /// An ack has been handled: finds what is lost now.
-    #[cold]
+    #[inline(never)]
     pub(super) fn advance_by_order(&mut self, transport: &ClosedLoop) {
         let (_, ends_repair) = self.end_repair_of_each();
         self.find_by_order(transport);
