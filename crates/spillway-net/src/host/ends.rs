@@ -40,7 +40,7 @@ pub(crate) enum Driver {
 /// How a flow's segments are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sending {
-    /// As many as the window allows.
+    /// As many as the window allows. A clock sends by none of these ways.
     ByWindow,
     /// The same, with a number on each packet.
     Numbered,

@@ -107,7 +107,8 @@ impl Hosts {
     }
 
     /// The same, segment by segment, for a sender that paces, which needs an event when its next
-    /// segment is not due yet, and for one that is told what its own host drops.
+    /// segment is not due yet, for one that has one timeout for all its segments, and for one that
+    /// is told what its own host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);

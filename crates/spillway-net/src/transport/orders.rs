@@ -68,7 +68,7 @@ const NOBODY: u64 = u64::MAX;
 /// Counts over the packets of a flow. The sender knows none of them: the simulator does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderCounts {
-    /// Packets whose ack came before that of one sent earlier, neither of them lost.
+    /// Packets whose ack came while one that was sent earlier was still on its way.
     pub overtaking: u32,
     /// Packets that were taken to be lost, and had been dropped.
     pub right: u32,
@@ -171,17 +171,29 @@ impl Orders {
     pub fn on_ack_in_order(&mut self, number: u64, una: u64) -> bool {
         let oldest = self.packets.front().filter(|_| number == self.oldest);
         let Some(level) = oldest.map(|sent| usize::from(sent.priority)) else { return false };
-        if self.levels[level].first != number || !self.segments.acknowledge_first(una, number) {
+        if !self.segments.acknowledge_first(una, number) {
             return false;
         }
+        debug_assert_eq!(self.levels[level].first, number, "what is not lost was not passed");
         self.pass_first(level);
         self.packets.pop_front();
         self.oldest += 1;
         self.on_way_from = self.on_way_from.max(self.oldest);
         if self.packets.front().is_some_and(|sent| sent.fate != Fate::OnItsWay) {
+            self.advance_on_way();
             self.forget_settled();
         }
         true
+    }
+
+    /// Finds the first packet that is on its way.
+    #[inline]
+    fn advance_on_way(&mut self) {
+        while self.packet(self.on_way_from).is_none_or(|sent| sent.fate != Fate::OnItsWay)
+            && self.on_way_from < self.next()
+        {
+            self.on_way_from += 1;
+        }
     }
 
     /// The ack of a packet has arrived. It acknowledges everything before `una`, and the ranges
@@ -191,11 +203,7 @@ impl Orders {
         let Some(sent) = self.packet_mut(number) else { return };
         sent.fate = Fate::Answered;
         let level = usize::from(sent.priority);
-        while self.packet(self.on_way_from).is_none_or(|sent| sent.fate != Fate::OnItsWay)
-            && self.on_way_from < self.next()
-        {
-            self.on_way_from += 1;
-        }
+        self.advance_on_way();
         self.counts.overtaking += u32::from(self.on_way_from < number);
         self.answered = Some(level);
         for level in self.counted_for(level) {

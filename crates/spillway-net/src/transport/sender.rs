@@ -355,7 +355,7 @@ impl Sender {
         if in_order && transport.losses.are_plain() {
             self.take_ack::<true>(now, ack, transport);
         } else if in_order && ack.number.is_some() {
-            self.take_next_of_order(now, ack, transport);
+            self.take_numbered_ack(now, ack, transport);
         } else {
             self.take_any_ack(now, ack, transport);
         }
@@ -374,10 +374,12 @@ impl Sender {
 
     /// The same for a sender that numbers its packets, if nothing is known to be missing.
     #[inline(never)]
-    fn take_next_of_order(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
-        match transport.losses.reduction == ReductionRule::AtOnce && self.is_next_of_order(ack) {
-            true => self.take_ack::<true>(now, ack, transport),
-            false => self.take_any_ack(now, ack, transport),
+    fn take_numbered_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
+        let is_plain = transport.losses.reduction == ReductionRule::AtOnce;
+        if is_plain && self.take_next_number(ack) {
+            self.take_ack::<true>(now, ack, transport);
+        } else {
+            self.take_any_ack(now, ack, transport);
         }
     }
 

@@ -10,78 +10,134 @@ const MSS: u64 = 100;
 struct Packet {
     segment: u64,
     priority: u8,
-    is_answered: bool,
+    fate: Fate,
 }
 
 #[derive(Debug, Default)]
 struct Naive {
     packets: Vec<Packet>,
-    /// Segments that the receiver has told of.
+    /// Segments that the receiver has.
+    held: Vec<u64>,
+    /// Segments that it has told of.
     arrived: Vec<u64>,
     lost: Vec<u64>,
+    counts: OrderCounts,
 }
 
 impl Naive {
     fn send(&mut self, segment: u64, priority: u8) {
         self.lost.retain(|&lost| lost != segment);
-        self.packets.push(Packet { segment, priority, is_answered: false });
+        self.packets.push(Packet { segment, priority, fate: Fate::OnItsWay });
     }
 
-    fn answer(&mut self, number: usize, dupthresh: usize, or_worse: bool) {
-        self.packets[number].is_answered = true;
-        self.arrived.push(self.packets[number].segment);
+    /// A packet is dropped, or the ack of one that arrives.
+    fn drop(&mut self, number: u64, is_answer: bool) {
+        let packet = &mut self.packets[number as usize];
+        packet.fate = if is_answer { Fate::AnswerDropped } else { Fate::Dropped };
+        self.held.extend(is_answer.then_some(packet.segment));
+    }
+
+    /// The ack of a packet arrives. Returns what it acknowledges.
+    fn answer(&mut self, number: u64, dupthresh: usize, or_worse: bool) -> u64 {
+        let packet = &mut self.packets[number as usize];
+        packet.fate = Fate::Answered;
+        let segment = packet.segment;
+        self.held.push(segment);
+        let una = first_missing(&self.held);
+        self.arrived.extend((0..una).chain([segment]));
+        self.lost.retain(|lost| !self.arrived.contains(lost));
+        let is_on_its_way = |packet: &Packet| packet.fate == Fate::OnItsWay;
+        let overtakes = self.packets[..number as usize].iter().any(is_on_its_way);
+        self.counts.overtaking += u32::from(overtakes);
         for (number, packet) in self.packets.iter().enumerate() {
             let behind = &self.packets[number + 1..];
             let counts = |other: &&Packet| {
                 let worse = or_worse && other.priority > packet.priority;
-                other.is_answered && (worse || other.priority == packet.priority)
+                other.fate == Fate::Answered && (worse || other.priority == packet.priority)
             };
             let is_last = behind.iter().all(|other| other.segment != packet.segment);
-            if is_last && behind.iter().filter(counts).count() >= dupthresh {
+            let is_known =
+                [&self.arrived, &self.lost].iter().any(|all| all.contains(&packet.segment));
+            if is_last && !is_known && behind.iter().filter(counts).count() >= dupthresh {
                 self.lost.push(packet.segment);
+                match packet.fate {
+                    Fate::Dropped => self.counts.right += 1,
+                    Fate::AnswerDropped => self.counts.unanswered += 1,
+                    Fate::OnItsWay | Fate::Answered => self.counts.wrong += 1,
+                }
             }
         }
-        self.lost.retain(|lost| !self.arrived.contains(lost));
         self.lost.sort_unstable();
-        self.lost.dedup();
+        una
     }
 
-    /// The number of segments that have arrived, if those before them have, too.
-    fn in_order(&self) -> Option<u64> {
-        let missing = (0..).find(|segment| !self.arrived.contains(segment))?;
-        self.arrived.iter().all(|&segment| segment < missing).then_some(missing)
+    /// Whether nothing is missing as far as anything has arrived, and nothing is lost.
+    fn is_in_order(&self) -> bool {
+        let told = first_missing(&self.arrived);
+        self.lost.is_empty() && self.arrived.iter().all(|&segment| segment < told)
+    }
+
+    /// Whether the receiver tells of ranges behind a gap.
+    fn has_gap(&self) -> bool {
+        let missing = first_missing(&self.held);
+        self.held.iter().any(|&segment| segment > missing)
     }
 
     fn lose_all(&mut self, segments: u64) {
-        self.lost = (0..segments).filter(|segment| !self.arrived.contains(segment)).collect();
+        for segment in 0..segments {
+            if self.arrived.contains(&segment) || self.lost.contains(&segment) {
+                continue;
+            }
+            let last = self.packets.iter().rfind(|packet| packet.segment == segment);
+            let is_dropped = last.is_some_and(|packet| packet.fate == Fate::Dropped);
+            self.counts.by_timeout += u32::from(is_dropped);
+            self.lost.push(segment);
+        }
+        self.lost.sort_unstable();
     }
 }
 
-/// What happens next.
+/// The first segment that is not among these.
+fn first_missing(segments: &[u64]) -> u64 {
+    (0..).find(|segment| !segments.contains(segment)).unwrap_or(u64::MAX)
+}
+
+/// What happens next. Packets are given as a share of those that are on their way.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// New data goes out with this priority.
     Send(u8),
+    /// The same, but the NIC refuses it.
+    Refuse(u8),
     /// The first lost segment goes out again with this priority.
     Repair(u8),
-    /// The ack of a packet that is on its way arrives; which one, as a share of them.
+    /// The ack of a packet arrives.
     Answer(f64),
+    /// The ack of the oldest one arrives.
+    AnswerFirst,
+    /// A packet is dropped, or its ack.
+    Drop(f64, bool),
     /// The timer expires.
     Timeout,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0u8..20, 0u8..4, 0.0..1.0).prop_map(|(kind, priority, share)| match kind {
-        0..7 => Step::Send(priority),
-        7..10 => Step::Repair(priority),
-        10..19 => Step::Answer(share),
-        _ => Step::Timeout,
-    });
+    let step = (0u8..32, 0u8..4, 0.0..1.0, any::<bool>()).prop_map(
+        |(kind, priority, share, is_answer)| match kind {
+            0..10 => Step::Send(priority),
+            10..11 => Step::Refuse(priority),
+            11..15 => Step::Repair(priority),
+            15..22 => Step::Answer(share),
+            22..28 => Step::AnswerFirst,
+            28..31 => Step::Drop(share, is_answer),
+            _ => Step::Timeout,
+        },
+    );
     prop::collection::vec(step, 1..300)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_same_segments_are_lost(steps in steps(), dupthresh in 1u32..5, or_worse: bool) {
@@ -92,6 +148,11 @@ proptest! {
         let range = |segment: u64| (segment * MSS, (segment + 1) * MSS);
         let (mut segments, mut on_way) = (0, Vec::new());
         for step in steps {
+            let of_share = |share: f64| (share * on_way.len() as f64) as usize;
+            let place = match step {
+                Step::Answer(share) | Step::Drop(share, _) => of_share(share),
+                _ => 0,
+            };
             match step {
                 Step::Send(priority) => {
                     on_way.push(orders.on_sent(range(segments), priority));
@@ -99,30 +160,37 @@ proptest! {
                     naive.send(segments, priority);
                     segments += 1;
                 }
+                Step::Refuse(priority) => {
+                    for orders in [&mut orders, &mut twin] {
+                        orders.on_sent(range(segments), priority);
+                        orders.take_back(segments * MSS);
+                    }
+                }
                 Step::Repair(priority) => {
                     let Some((seq, _)) = orders.next_lost() else { continue };
                     on_way.push(orders.on_sent(range(seq / MSS), priority));
                     twin.on_sent(range(seq / MSS), priority);
                     naive.send(seq / MSS, priority);
                 }
-                Step::Answer(share) => {
-                    if on_way.is_empty() {
-                        continue;
-                    }
-                    let number = on_way.remove((share * on_way.len() as f64) as usize);
-                    let before = naive.in_order().filter(|_| naive.lost.is_empty());
-                    naive.answer(number as usize, dupthresh as usize, or_worse);
-                    let missing = (0..segments).find(|segment| !naive.arrived.contains(segment));
-                    let una = missing.unwrap_or(segments) * MSS;
+                Step::Answer(_) | Step::AnswerFirst | Step::Drop(..) if on_way.is_empty() => {}
+                Step::Answer(_) | Step::AnswerFirst => {
+                    let number = on_way.remove(place);
+                    let (was_in_order, before) = (naive.is_in_order(), first_missing(&naive.arrived));
+                    let una = naive.answer(number, dupthresh as usize, or_worse) * MSS;
                     let range = range(naive.packets[number as usize].segment);
-                    let moves_on = before.is_some_and(|before| before * MSS < una);
-                    let is_in_order = moves_on && naive.in_order().is_some();
-                    if !(is_in_order && orders.on_ack_in_order(number, una)) {
+                    let moves_on = una > before * MSS && was_in_order && !naive.has_gap();
+                    if !(moves_on && orders.on_ack_in_order(number, una)) {
                         orders.on_ack(number, una, [range].into_iter());
                         orders.detect();
                     }
                     twin.on_ack(number, una, [range].into_iter());
                     twin.detect();
+                }
+                Step::Drop(_, is_answer) => {
+                    let number = on_way.remove(place);
+                    naive.drop(number, is_answer);
+                    orders.on_dropped(number, is_answer);
+                    twin.on_dropped(number, is_answer);
                 }
                 Step::Timeout => {
                     orders.on_timeout();
@@ -132,8 +200,8 @@ proptest! {
             }
             prop_assert_eq!(orders.next_lost(), naive.lost.first().map(|&lost| range(lost)));
             prop_assert_eq!(orders.lost_bytes(), naive.lost.len() as u64 * MSS);
-            let state = |orders: &Orders| (orders.counts(), orders.next(), orders.oldest);
-            prop_assert_eq!(state(&orders), state(&twin));
+            prop_assert_eq!(orders.counts(), naive.counts);
+            prop_assert_eq!(format!("{orders:?}"), format!("{twin:?}"));
         }
     }
 }

@@ -78,10 +78,10 @@ impl Sender {
         }
     }
 
-    /// Before an ack is handled that moves on: whether it is the oldest packet's alone, so that
-    /// nothing else follows from its number.
+    /// Before an ack is handled that moves on: takes its number, if it is that of the oldest packet
+    /// alone, so that nothing else follows from it. Returns whether it was.
     #[inline]
-    pub(super) fn is_next_of_order(&mut self, ack: &AckSegment) -> bool {
+    pub(super) fn take_next_number(&mut self, ack: &AckSegment) -> bool {
         match (&mut self.detector, ack.number) {
             (Detector::Order(by_order), Some(number)) => {
                 by_order.orders.on_ack_in_order(number, ack.seq)

@@ -74,4 +74,51 @@ proptest! {
         }
         prop_assert_eq!(nxt, size);
     }
+
+    /// An ack with ranges that tell nothing never takes the short way of acks in order.
+    #[test]
+    fn the_short_way_of_numbered_acks_changes_nothing(
+        size in 1u64..120_000,
+        window in 1u64..40,
+        kind in prop::sample::select(vec!["newreno", "cubic", "dctcp"]),
+        reduction in prop::sample::select(vec!["at-once", "proportional"]),
+        or_worse: bool,
+        fates in fates(),
+    ) {
+        let transport = closed_loop(&format!(
+            "kind = \"{kind}\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n\
+             loss_detection = \"per-priority\"\nor_worse = {or_worse}\n\
+             reduction = \"{reduction}\"\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\""
+        ));
+        let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
+        let mut twin = sender.clone();
+        let mut network = Network::new(fates);
+        let (mut now, nothing) = (Time::ZERO, SackBlocks::default());
+        while !sender.is_done() {
+            let safe = sender.timeouts > 8 || sender.retransmitted_packets > 2_000;
+            while let Some(piece) = sender.next_piece(now, &transport) {
+                network.send(now, arrival_step(now), &piece, safe);
+                let priority = (piece.seq / SMSS / 4 % 3) as u8;
+                let number = sender.number(&piece, priority);
+                prop_assert_eq!(twin.next_piece(now, &transport), Some(piece));
+                prop_assert_eq!(twin.number(&piece, priority), number);
+            }
+            prop_assert_eq!(twin.next_piece(now, &transport), None);
+            let arrival = network.next_step().map_or(Time::MAX, |step| STEP * step);
+            now = sender.deadline().min(arrival);
+            if arrival > now {
+                sender.on_deadline(now, &transport);
+                twin.on_deadline(now, &transport);
+            } else {
+                let (number, acks) = network.deliver(now, &transport);
+                for ack in acks {
+                    let ack = AckSegment { number: Some(number), ..ack.segment() };
+                    sender.on_ack(now, &ack, &transport);
+                    let ack = AckSegment { sack: ack.sack.or(Some(&nothing)), ..ack };
+                    twin.on_ack(now, &ack, &transport);
+                }
+            }
+            prop_assert_eq!(format!("{sender:?}"), format!("{twin:?}"));
+        }
+    }
 }
