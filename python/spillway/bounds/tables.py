@@ -152,7 +152,7 @@ def model(chosen: Model) -> Table:
         adjective = "synthetic jobs" if training["synthetic"] else "jobs"
         table.add_row(
             "trained on",
-            f"{training['flows']:,} flows of {training['jobs']:,} {adjective} of kind "
+            f"{training['flows']:,} of the flows of {training['jobs']:,} {adjective} of kind "
             f"{training['kind']}",
         )
         table.add_row("split", f"{training['split']}, seed {training['seed']}")

@@ -35,8 +35,8 @@
 //!
 //! # Cost
 //! Two walks along the queue for every packet that has waited, the second as far as the first
-//! packet of the flow. No state. With 24 packets waiting it is 79 ns for each packet's arrival and
-//! departure, with 140 it is 371 ns, and with 1,000 4.1 us, where FIFO takes 12 ns
+//! packet of the flow. No state. With 24 packets waiting it is 0.10 us for each packet's arrival and
+//! departure, with 140 it is 0.43 us, and with 1,000 5.7 us, where FIFO takes 20 ns
 //! (`cargo run --release -p spillway-switch --example pfabric`).
 
 use super::{Head, Scheduling, Waiting};
