@@ -10,6 +10,7 @@ from spillway.reproduce.qclimb import (
     jobs,
     levels_and_windows,
     pfabric_choices,
+    simulation_choices,
     small_buffers,
 )
 
@@ -23,6 +24,7 @@ FIGURES = (
     choices.FIGURE,
     choices.SPRAYING,
     pfabric_choices.FIGURE,
+    simulation_choices.FIGURE,
     levels_and_windows.FIGURE,
     *jobs.FIGURES,
     job_choices.FIGURE,

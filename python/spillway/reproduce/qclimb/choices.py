@@ -39,6 +39,8 @@ _PORTS_AQM = (
     "{kind='ecn',threshold='65pkt',at_threshold='pass',scope='port',marks_at='arrival',"
     "not_ect='pass'}"
 )
+MARKING_NICS = (f"nic.aqm={_PORTS_AQM}", "nic.queue_limit=240pkt")
+"""NICs that mark and drop as those of PIAS's program."""
 _FACE_VALUE = FACE_VALUE.assignments
 
 
@@ -97,9 +99,7 @@ CHOICES = (
     choice("240 packets for each port", "switch.sharing=sp", "switch.buffer=2880KB"),
     choice("min RTO 10 ms", "transport.min_rto=10ms", "transport.initial_rto=10ms"),
     choice("NICs send flows in turn", "nic.scheduling=per-flow-rr"),
-    choice(
-        "NICs mark at 65 packets and hold 240", f"nic.aqm={_PORTS_AQM}", "nic.queue_limit=240pkt"
-    ),
+    choice("NICs mark at 65 packets and hold 240", *MARKING_NICS),
     choice("windows grow only with a short NIC queue", "transport.host_backlog=1bdp"),
     choice("links of 1 us", "topology.link_delay=1us", "topology.base_rtt=5us"),
     choice("marks from 200 packets", "switch.aqm.threshold=200pkt"),
