@@ -127,6 +127,17 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
         return scenario.resolved
 
 
+def tiers(key: str, value: object) -> Settings:
+    """The same value of a key of both tiers."""
+    return {f"{tier}.{key}": value for tier in _TIERS}
+
+
+def changes(plain: Settings, runs: Settings) -> Settings:
+    """What a run has otherwise than a plain one; None is a key that is not there."""
+    keys = plain.keys() | runs.keys()
+    return {key: runs.get(key) for key in keys if runs.get(key) != plain.get(key)}
+
+
 def flat(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved scenario by dotted keys: `traffic.NAME.load`; of switches by tier, `leaf.buffer`.
 

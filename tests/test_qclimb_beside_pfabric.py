@@ -4,15 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from cells import Settings, flat, resolved, run_of
+from cells import Settings, changes, flat, resolved, run_of, tiers
 from spillway.reproduce.catalogue import find
 
 SENDERS = "traffic.websearch"
 RTO = f"{SENDERS}.rto"
-
-
-def tiers(key, value):
-    return {f"{tier}.{key}": value for tier in ("leaf", "spine")}
 
 
 PFABRIC_KEYS = {
@@ -101,12 +97,10 @@ def test_each_choice_changes_one_scheme_as_it_says(told):
         before = plain.setdefault(load, runs)
         (other,) = {*runs} - {told.of}
         assert runs[other] == before[other], f"{other}: {choice}"
-        old, new = before[told.of], runs[told.of]
-        changes = {key: new.get(key) for key in old | new if old.get(key) != new.get(key)}
-        found.setdefault(load, {})[choice] = changes
+        found.setdefault(load, {})[choice] = changes(before[told.of], runs[told.of])
     assert set(found) == told.loads
-    for load, changes in found.items():
-        assert changes == told.choices, load
+    for load, changed in found.items():
+        assert changed == told.choices, load
 
 
 @each

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cells import bundled, flat, resolved, run_of
+from cells import bundled, changes, flat, resolved, run_of
 from spillway import thresholds
 from spillway.reproduce import qclimb
 from spillway.reproduce.catalogue import find
@@ -366,7 +366,7 @@ def own(figure, scheme, point, plain):
     """What a cell has otherwise than another one, but for how long it is."""
     found = {key: value for key, value in cell(figure, scheme, point).items() if key not in TIMES}
     plain = {key: value for key, value in plain.items() if key not in TIMES}
-    return {key: found.get(key) for key in found.keys() | plain if found.get(key) != plain.get(key)}
+    return changes(plain, found)
 
 
 QUERIES = "traffic.queries"

@@ -1,13 +1,9 @@
 """What is made another way in QCLIMB's simulated network: each row changes what it says."""
 
-from cells import flat, resolved, run_of
+from cells import changes, flat, resolved, run_of, tiers
 from spillway.reproduce.catalogue import find
 
 SENDERS = "traffic.websearch"
-
-
-def tiers(key, value):
-    return {f"{tier}.{key}": value for tier in ("leaf", "spine")}
 
 
 SHAPE = {"topology.leaves": 12, "topology.hosts_per_leaf": 12, "topology.spines": 5}
@@ -44,11 +40,9 @@ def test_each_row_is_one_change():
         plain = flat(resolved(run_of(figure, scheme, figure.points[0])))
         for point in figure.points:
             runs = flat(resolved(run_of(figure, scheme, point)))
-            keys = runs.keys() | plain.keys()
-            found = {key: runs.get(key) for key in keys if runs.get(key) != plain.get(key)}
             of_tagged, of_pfabric = ROWS[point.values["choice"]]
             said = of_pfabric if scheme.name == "pFabric" else of_tagged
-            assert found == said, f"{scheme.name}, {point.label}"
+            assert changes(plain, runs) == said, f"{scheme.name}, {point.label}"
 
 
 def test_the_first_row_is_a_load_of_the_simulation():
