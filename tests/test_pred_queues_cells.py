@@ -1,4 +1,4 @@
-"""PRED's figures of queues: every run is what the label and docs/papers/pred.md say."""
+"""PRED's figures of queues: every run is what the label and docs/papers/ say."""
 
 import pytest
 
