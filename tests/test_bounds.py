@@ -357,6 +357,11 @@ def test_a_test_says_what_the_model_is_of(command, tmp_path):
     assert known == [True, []] and of_model in text and "jobs of kind" not in text
     text, *known = tested("sgd")
     assert known == [True, ["sgd"]] and "All numbers are synthetic" in text and of_kinds in text
+    # Jobs of a kind that lacks what the model looks at.
+    command("bounds", "generate", "kmeans", "--jobs", 2, "--out", "kmeans")
+    told = command("bounds", "eval", "model.safetensors", "kmeans")
+    lacks = "kmeans/d_0.csv: a job of kind kmeans has no column 'flow_frequency'"
+    assert told.status == 2 and lacks in told.err
 
 
 def test_depths_are_swept(command):

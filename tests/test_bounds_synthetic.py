@@ -146,5 +146,5 @@ def test_a_window_looks_back():
     assert parted("flow_size.12") == ("flow_size", 12)
     # More flows back than there are.
     assert job.inputs(["cpu.9"]).tolist() == [[0.0]] * 6
-    with pytest.raises(ScenarioError, match="d_0: there is no column 'gpu'"):
+    with pytest.raises(ScenarioError, match="d_0: a job of kind kmeans has no column 'gpu'"):
         job.inputs(["gpu.1"])

@@ -81,7 +81,7 @@ def job_of(file: Path) -> Job:
         problem = f"{time[back[0] + 1]:g} is before the {time[back[0]]:g} of the line above"
         raise ScenarioError(f"{file}: line {back[0] + 3}, column {TIME}: {problem}")
     is_synthetic = (file.parent / NOTE).is_file()
-    return Job(kind, file.name, columns, size.astype(np.int64), is_synthetic)
+    return Job(kind, str(file), columns, size.astype(np.int64), is_synthetic)
 
 
 def read_csv(file: Path) -> pa.Table:

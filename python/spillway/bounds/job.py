@@ -21,7 +21,7 @@ class Job:
 
     Attributes:
         kind: one of `columns.FEATURES`; empty if it is not known.
-        name: that of its file.
+        name: that of its file, with the folder where it was read from one.
         features: a number for every flow, by column.
         size: the flows' sizes in bytes, at least 1.
         is_synthetic: whether it was made up, not measured.
@@ -48,8 +48,9 @@ class Job:
         for place, name in enumerate(names):
             column, back = parted(name)
             if column not in self.features and column != SIZE:
+                job = f"a job of kind {self.kind}" if self.kind else "the job"
                 hint = f"it has {', '.join(self.features)}"
-                raise ScenarioError(f"{self.name}: there is no column {column!r}", hint)
+                raise ScenarioError(f"{self.name}: {job} has no column {column!r}", hint)
             values = self.size if column == SIZE else self.features[column]
             found[back:, place] = values[: max(len(self) - back, 0)]
         return found
