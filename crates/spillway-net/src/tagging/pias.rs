@@ -11,10 +11,11 @@
 //! sends for the first time counts from 0.
 //!
 //! # Departures from the paper
-//! Thresholds by name are those of the authors' programs for two distributions of sizes; the
-//! paper's objective is not public in a form that gives them again. For other sizes
-//! docs/thresholds.md has formulas, and a search. `counts_packet = true` counts the packet itself
-//! too. The reset is the kernel module's; the program for ns-2 has none.
+//! Thresholds by name are those of the authors' programs for two distributions of sizes, and with
+//! `-older` those of the scripts around pFabric that lie beside them; the paper's objective is not
+//! public in a form that gives them again. For other sizes docs/thresholds.md has formulas, and a
+//! search. `counts_packet = true` counts the packet itself too. The reset is the kernel module's;
+//! the program for ns-2 has none.
 //!
 //! # Scope and limitations
 //! The paper's queues are strict priorities and its transport is DCTCP; neither is required here. A

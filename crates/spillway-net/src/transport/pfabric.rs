@@ -45,7 +45,7 @@
 //! of YAPS complete as they do there (docs/validation.md).
 //!
 //! # Cost
-//! A comparison and an addition for every ack; 4 bytes for every flow.
+//! A comparison and an addition for every ack; 8 bytes for every flow.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, DriverParams};
