@@ -104,17 +104,17 @@ def times(ms, warmup):
 
 
 @pytest.mark.parametrize(
-    ("name", "workload", "gbps", "flows"),
+    ("name", "workload", "gbps", "flows", "loads"),
     [
-        ("testbed", "websearch", 200, 5_000),
-        ("testbed-datamining", "datamining", 200, 1_500),
-        ("simulation", "websearch", 3_600, 20_000),
+        ("testbed", "websearch", 200, 5_000, (50, 60, 70, 80, 90)),
+        ("testbed-datamining", "datamining", 200, 1_500, (50, 60, 70, 80, 90)),
+        ("simulation", "websearch", 3_600, 20_000, (50, 60, 70, 80, 90)),
     ],
 )
-def test_schemes_and_loads_are_what_they_are_called(name, workload, gbps, flows):
+def test_schemes_and_loads_are_what_they_are_called(name, workload, gbps, flows, loads):
     (figure,) = find(f"qclimb/{name}")
     sizes, mean = WORKLOADS[workload]
-    assert [point.label for point in figure.points] == [f"load {p}%" for p in (50, 60, 70, 80, 90)]
+    assert [point.label for point in figure.points] == [f"load {percent}%" for percent in loads]
     for point in figure.points:
         load = point.values["load"]
         ms = round(flows * mean * 8 / (load * gbps * 1e6))
@@ -463,18 +463,12 @@ def test_each_way_to_find_losses_is_one_change_for_both():
             assert found == said, point.label
 
 
-@pytest.mark.parametrize(
-    ("name", "flows"),
-    [
-        ("websearch", {"quick": 3_000, "page": None, "full": None}),
-        ("websearch-best", {"quick": 3_000, "page": None, "full": None}),
-        ("datamining", {"quick": 1_500, "page": None, "full": None}),
-        ("datamining-best", {"quick": 1_500, "page": 20_000, "full": None}),
-    ],
-)
-def test_bounds_have_as_many_flows_as_is_said(name, flows):
+@pytest.mark.parametrize("which", ["", "-best"])
+@pytest.mark.parametrize(("workload", "quick"), [("websearch", 3_000), ("datamining", 1_500)])
+def test_bounds_have_as_many_flows_as_is_said(workload, which, quick):
     """Without a number flows end with the run's duration, which is that of 50,000."""
-    (figure,) = find(f"qclimb/bounds-{name}")
+    (figure,) = find(f"qclimb/bounds-{workload}{which}")
+    flows = {"quick": quick, "page": None, "full": None}
     runs = {
         scale: flat(resolved(run_of(figure, figure.schemes[0], figure.points[0], scale)))
         for scale in flows
