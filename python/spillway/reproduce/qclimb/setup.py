@@ -110,16 +110,18 @@ class Workload:
         spines: bool = False,
         settled: bool = False,
         tagged: Sequence[str] = TAGGED,
+        pfabric: bool = True,
     ) -> Point:
         """A load of lines with this total rate, and PIAS's thresholds for it.
 
-        `tagged` are the schemes with thresholds. In the network with spines pFabric is another one.
+        `tagged` are the schemes with thresholds. In the network with spines pFabric, if it is
+        there, is another one.
         """
         filled = self.settled_in_fabric if spines else self.settled
         sets = self.sets(load, gbps, filled if settled else self.plain)
         sinks = f"{_TAGGING}.thresholds={ladder(self.published(load))}"
         of_scheme = dict.fromkeys(tagged, (sinks,))
-        if spines:
+        if spines and pfabric:
             of_scheme[PFABRIC.name] = OF_SPINES
         label = f"{load:.0%}"
         return Point(
