@@ -4,11 +4,14 @@ use crate::backlog::Backlog;
 use crate::buffer::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::scheduling::{Waiting, worst_of};
+use std::hint::select_unpredictable;
 
-/// The ends of a queue's list; [`NO_PACKET`] if it is empty.
+/// The ends of a queue's list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
+    /// The first packet; [`NO_PACKET`] if there is none.
     pub head: PacketId,
+    /// The last one; tells nothing if there is none.
     pub tail: PacketId,
 }
 
@@ -60,12 +63,24 @@ impl Lists {
         self.lists[queue as usize].head
     }
 
+    /// The last packet of a queue; [`NO_PACKET`] if it is empty.
+    pub fn tail(&self, queue: QueueId) -> PacketId {
+        let List { head, tail } = self.lists[queue as usize];
+        if head == NO_PACKET { NO_PACKET } else { tail }
+    }
+
     /// Puts a packet at the end of a queue.
     #[inline]
     pub fn append(&mut self, place: Place, id: PacketId, packets: &mut Arena) {
-        let tail = self.lists[place.queue as usize].tail;
-        self.join(place.queue, tail, id, packets);
-        self.join(place.queue, id, NO_PACKET, packets);
+        let list = &mut self.lists[place.queue as usize];
+        let tail = std::mem::replace(&mut list.tail, id);
+        // Queues are empty about as often as not, so a branch could not be predicted: the packet
+        // behind which an empty queue puts this one is the packet itself.
+        let is_empty = list.head == NO_PACKET;
+        list.head = select_unpredictable(is_empty, id, list.head);
+        packets[select_unpredictable(is_empty, id, tail)].next = id;
+        let packet = &mut packets[id];
+        (packet.prev, packet.next) = (tail, NO_PACKET);
         self.backlogs[place.port as usize].insert(place.queue_class);
     }
 
@@ -88,10 +103,8 @@ impl Lists {
         let id = list.head;
         debug_assert_ne!(id, NO_PACKET, "the first packet of an empty queue");
         list.head = packets[id].next;
-        if list.head == NO_PACKET {
-            list.tail = NO_PACKET;
-            self.backlogs[place.port as usize].remove(place.queue_class);
-        }
+        let is_empty = list.head == NO_PACKET;
+        self.backlogs[place.port as usize].remove_if(is_empty, place.queue_class);
         id
     }
 

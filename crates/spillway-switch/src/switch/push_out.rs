@@ -21,7 +21,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let now = arrival.now;
         let outcome = loop {
             let (queue, id) = match victim {
-                Victim::Tail(queue) => (queue, self.lists.as_slice()[queue as usize].tail),
+                Victim::Tail(queue) => (queue, self.lists.tail(queue)),
                 Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
                     Some(id) => (queue, id),
                     None => break Err(DropReason::PushedOut),

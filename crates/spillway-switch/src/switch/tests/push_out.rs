@@ -180,3 +180,35 @@ fn who_pushes_out_must_say_so() {
 
 // Ports that send in order
 // -------------------------------------------------------------------------
+
+/// A sharing policy that pushes the last packet out of queue 0, whether there is one or not.
+#[derive(Debug)]
+struct FirstQueueOut;
+
+impl Watch for FirstQueueOut {}
+
+impl Sharing for FirstQueueOut {
+    fn pushes_out(&self) -> bool {
+        true
+    }
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        match u64::from(arrival.size) <= buffer.free() {
+            true => Admission::Admit,
+            false => Admission::PushOut(Victim::Tail(0)),
+        }
+    }
+}
+
+/// Nor from one that held packets before, whose last one is elsewhere now.
+#[test]
+#[should_panic(expected = "a push-out from an empty queue")]
+fn nothing_is_pushed_out_of_an_empty_queue() {
+    let (mut switch, mut packets) = (simple(1_000, FirstQueueOut), Arena::new());
+    for seq in 0..2 {
+        let id = insert(&mut packets, data(400, seq));
+        enqueue(&mut switch, at(0), 0, id, &mut packets);
+    }
+    while switch.dequeue(at(1), 0, &mut packets).is_some() {}
+    let id = insert(&mut packets, data(1_001, 2));
+    enqueue(&mut switch, at(2), 0, id, &mut packets);
+}
