@@ -6,6 +6,7 @@
 //! both ends.
 
 use super::open_loop::Clock;
+use super::priority::Held;
 use crate::event;
 use crate::flow::FlowSpec;
 use crate::transport::ClosedLoop;
@@ -86,16 +87,18 @@ pub(crate) struct Outgoing {
     pub sending: Sending,
     /// Whether its connection stays open when it is over.
     pub leaves_open: bool,
+    /// The priority of its data, as far as it is known.
+    pub held: Held,
     /// The flow that was asked for.
     pub spec: FlowSpec,
+    /// The number of its first byte on its connection, on which bytes are numbered on from flow to
+    /// flow. Packets number them within the flow.
+    pub first_byte: u64,
     /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
     pub pace_timer: Time,
     /// When its packet was handed to the NIC that waits there, if it hands over one at a time;
     /// [`Time::MAX`] if none waits.
     pub handed_at: Time,
-    /// The number of its first byte on its connection, on which bytes are numbered on from flow to
-    /// flow. Packets number them within the flow.
-    pub first_byte: u64,
     /// The least time in which it could complete.
     pub ideal: Time,
     /// When everything was acknowledged; [`Time::MAX`] before.
@@ -325,6 +328,7 @@ mod tests {
             data_flags: 0,
             sending: Sending::ByWindow,
             leaves_open: false,
+            held: Held::NONE,
             spec,
             pace_timer: Time::MAX,
             handed_at: Time::MAX,

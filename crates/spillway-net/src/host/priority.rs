@@ -8,25 +8,45 @@ use spillway_switch::packet::NO_PRIORITY;
 /// Acks and the packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 
+/// The priority that a flow's tagger gave it last, and the byte of the flow before which new
+/// packets have it, too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    until: u32,
+    priority: u8,
+}
+
+impl Held {
+    /// Nothing: the tagger must be asked.
+    pub const NONE: Held = Held { until: 0, priority: NO_PRIORITY };
+}
+
 /// A data packet has the priority that its tagger gives it, or else its flow's, if the flow has
 /// one. `next` is the first byte of the flow that was never sent before.
 #[inline(always)]
-pub(super) fn of_data(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
-    match tagging.is_fixed() {
-        true => flow.spec.priority.unwrap_or(NO_PRIORITY),
+pub(super) fn of_data(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
+    let seq = piece.seq - flow.first_byte;
+    match seq < flow.held.until.into() && !piece.again {
+        true => flow.held.priority,
         false => of_tagger(flow, piece, next, tagging),
     }
 }
 
-/// The priority that a tagger gives.
+/// The same where the tagger must be asked.
 #[inline(never)]
-fn of_tagger(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
+fn of_tagger(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let &Piece { seq, payload, again } = piece;
     let (seq, next) = (seq - flow.first_byte, next - flow.first_byte);
     let (restart, timeouts) = (flow.restart, flow.timeouts);
     let (size, bound) = (flow.spec.size, flow.spec.bound);
     let told = tagging::Outgoing { seq, payload, again, next, restart, timeouts, bound, size };
-    tagging.priority(&told).unwrap_or(NO_PRIORITY)
+    let of_flow = (flow.spec.priority.unwrap_or(NO_PRIORITY), u64::MAX);
+    let (priority, until) = tagging.priority(&told).unwrap_or(of_flow);
+    if !again {
+        // Beyond 4 GiB, taggers are asked for every packet.
+        flow.held = Held { until: until.min(u32::MAX.into()) as u32, priority };
+    }
+    priority
 }
 
 #[cfg(test)]

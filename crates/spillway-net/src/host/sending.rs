@@ -3,7 +3,7 @@
 
 use super::Hosts;
 use super::ends::{Driver, Outgoing, Sending, SendingEnd};
-use super::priority;
+use super::priority::{self, Held};
 use crate::event::Kind;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
@@ -177,6 +177,7 @@ impl Hosts {
             if timeouts > 0 {
                 self.tally.timeouts += u64::from(timeouts);
                 flow.timeouts += timeouts;
+                flow.held = Held::NONE;
                 // A connection that does not open tells nothing of what the flow has sent.
                 let has_begun = !sender.is_connecting();
                 if has_begun && transport.tagging.takes_back(sender.timeouts_in_a_row()) {

@@ -4,6 +4,7 @@ use super::Hosts;
 use super::connections::Idle;
 use super::ends::{Driver, Outgoing, ReceivingEnd, Sending, SendingEnd};
 use super::open_loop::Clock;
+use super::priority::Held;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
 use crate::network::Network;
@@ -53,6 +54,7 @@ impl Hosts {
             sending: closed
                 .map_or(Sending::ByWindow, |closed| Sending::of(closed, scenario.tells_senders())),
             leaves_open,
+            held: Held::NONE,
             spec,
             pace_timer: Time::MAX,
             handed_at: Time::MAX,

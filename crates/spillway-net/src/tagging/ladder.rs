@@ -83,6 +83,18 @@ impl Ladder {
         let place = self.0.iter().position(|&threshold| bytes <= threshold);
         place.unwrap_or(self.0.len()) as u8 + 1
     }
+
+    /// Where a number of bytes that grows leaves its level; `u64::MAX` for the last one.
+    pub fn grows_to(&self, bytes: u64) -> u64 {
+        let end = self.0.get(usize::from(self.level_of(bytes)) - 1);
+        end.map_or(u64::MAX, |&end| end.saturating_add(1))
+    }
+
+    /// By how much a number of bytes shrinks until it leaves its level, or is 0.
+    pub fn shrinks_by(&self, bytes: u64) -> u64 {
+        let better = usize::from(self.level_of(bytes)).checked_sub(2);
+        bytes - better.map_or(0, |better| self.0[better])
+    }
 }
 
 fn parse(value: &Value) -> Option<Vec<u64>> {
@@ -111,6 +123,19 @@ pub(super) mod tests {
         assert_eq!(levels, [1, 1, 2, 2, 3, 3]);
         // Without thresholds there is one level.
         assert_eq!(read("thresholds = []").unwrap().level_of(7), 1);
+    }
+
+    #[test]
+    fn a_number_stays_in_its_level_up_to_the_next_threshold() {
+        let ladder = read("thresholds = [\"1460B\", \"10KB\"]").unwrap();
+        let grows = [0, 1_460, 1_461, 10_000, 10_001].map(|bytes| ladder.grows_to(bytes));
+        assert_eq!(grows, [1_461, 1_461, 10_001, 10_001, u64::MAX]);
+        // From 12,000 bytes on it is down to 10,000, which is the level before, after 2,000.
+        let shrinks =
+            [0, 1_460, 1_461, 10_000, 10_001, 12_000].map(|bytes| ladder.shrinks_by(bytes));
+        assert_eq!(shrinks, [0, 1_460, 1, 8_540, 1, 2_000]);
+        let one = read("thresholds = []").unwrap();
+        assert_eq!((one.grows_to(7), one.shrinks_by(7)), (u64::MAX, 7));
     }
 
     #[test]

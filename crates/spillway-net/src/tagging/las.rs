@@ -21,7 +21,8 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison with each threshold below what the flow has sent.
+//! A comparison with each threshold below what the flow has sent, where the level changes. For other
+//! packets, one comparison.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Range, Section, SettingsError};
@@ -67,6 +68,10 @@ impl Tagger for Las {
 
     fn level(&self, packet: &Tagged) -> u8 {
         self.0.level_of(packet.sent)
+    }
+
+    fn holds_until(&self, packet: &Tagged) -> u64 {
+        self.0.grows_to(packet.sent)
     }
 }
 

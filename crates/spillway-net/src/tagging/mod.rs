@@ -47,6 +47,13 @@ pub trait Tagger: Debug + Send + Sync {
     /// The level of a packet, from 1, the best, to K.
     fn level(&self, packet: &Tagged) -> u8;
 
+    /// Up to which byte of the flow this packet's level holds: new packets that begin before it have
+    /// the same level, whatever their payload, if there is no timeout in between. By default it
+    /// holds for no other packet.
+    fn holds_until(&self, packet: &Tagged) -> u64 {
+        packet.sent
+    }
+
     /// After how many timeouts in a row a flow counts as one that has sent nothing; `None` for
     /// never.
     fn resets_after(&self) -> Option<u32> {
@@ -236,32 +243,40 @@ impl Tagging {
         self.tagger.as_ref().map_or(0, |tagger| tagger.climbs_to(bound, size).min(size))
     }
 
-    /// The priority of a packet; `None` if it has its flow's.
+    /// The priority of a packet, and up to which byte of its flow new packets have it, too, if
+    /// there is no timeout in between. `None` if it has its flow's.
     #[inline]
-    pub fn priority(&self, packet: &Outgoing) -> Option<u8> {
+    pub fn priority(&self, packet: &Outgoing) -> Option<(u8, u64)> {
         let tagger = self.tagger.as_ref()?;
         let place = match self.repairs {
             _ if !packet.again => packet.seq,
             Repairs::Same => packet.seq,
             Repairs::Next => packet.next,
-            Repairs::First => return Some(self.first),
+            Repairs::First => return Some((self.first, 0)),
         };
         let Outgoing { payload, bound, size, restart, timeouts, .. } = *packet;
-        let sent = place.saturating_sub(restart.unwrap_or(0));
+        let from = restart.unwrap_or(0);
+        let sent = place.saturating_sub(from);
         let is_reset = restart.is_some();
         let told = Tagged { sent, payload, bound, size, timeouts, is_reset };
-        Some(self.first + tagger.level(&told) - 1)
+        let until = tagger.holds_until(&told).saturating_add(from);
+        Some((self.first + tagger.level(&told) - 1, until))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spillway_engine::Stream;
 
     fn tagging(text: &str) -> Tagging {
         let text = format!("tagging = {{ {text} }}");
         let mut section = Section::new("transport", text.parse().unwrap());
         Tagging::read(&mut section, &Extensions::default()).unwrap()
+    }
+
+    fn priority_of(text: &str, packet: Outgoing) -> Option<u8> {
+        tagging(text).priority(&packet).map(|(priority, _)| priority)
     }
 
     const PIAS: &str = "kind = \"pias\", thresholds = [\"1KB\", \"3KB\", \"5KB\"]";
@@ -281,7 +296,7 @@ mod tests {
     #[test]
     fn a_repair_counts_as_asked() {
         let priority = |repairs: &str, packet: Outgoing| {
-            tagging(&format!("{PIAS}, repairs = \"{repairs}\"")).priority(&packet)
+            priority_of(&format!("{PIAS}, repairs = \"{repairs}\""), packet)
         };
         let new = Outgoing { again: false, ..REPAIR };
         for (repairs, expected) in [("as-before", 2), ("as-next", 4), ("as-first", 1)] {
@@ -290,10 +305,59 @@ mod tests {
         }
     }
 
+    /// Each new packet of a random flow, full or not, has the level that was said to hold for it,
+    /// also where the flow has had timeouts or was taken back.
+    #[test]
+    fn a_level_holds_as_long_as_its_tagger_says() {
+        let mut random = Stream::new(1, "levels", 0);
+        let mut below = |limit: u64| random.below(limit);
+        let levels = "thresholds = [\"1KB\", \"3KB\", \"5001B\"]";
+        let mut kept = [0; 7];
+        let texts = [
+            format!("kind = \"pias\", {levels}"),
+            format!("kind = \"pias\", {levels}, counts_packet = true"),
+            format!("kind = \"qclimb\", {levels}, up = [\"500B\", \"2KB\", \"4KB\"]"),
+            format!("kind = \"qclimb-ps\", {levels}"),
+            format!("kind = \"srpt\", {levels}"),
+            format!("kind = \"srpt\", {levels}, size = \"predicted\""),
+            "kind = \"las\", first = \"700B\", factor = 2.0, levels = 5".into(),
+        ];
+        for (text, kept) in texts.iter().zip(&mut kept) {
+            let tagging = tagging(text);
+            for _ in 0..400 {
+                let size = 1 + below(12_000);
+                let bound = [0, below(size + 1), below(15_000)][below(3) as usize];
+                let restart = (below(3) == 0).then(|| below(size));
+                let (mut seq, mut held) = (restart.unwrap_or(0), None);
+                while seq < size {
+                    let payload = (1 + below(1_500)).min(size - seq) as u32;
+                    let packet = Outgoing {
+                        again: false,
+                        next: seq,
+                        timeouts: 1,
+                        ..Outgoing { seq, payload, bound, size, restart, ..REPAIR }
+                    };
+                    let asked = tagging.priority(&packet).unwrap();
+                    match held {
+                        Some((priority, until)) if seq < until => {
+                            assert_eq!(asked.0, priority, "{text}: {packet:?}");
+                            *kept += 1;
+                        }
+                        _ => held = Some(asked),
+                    }
+                    seq += u64::from(payload);
+                }
+            }
+        }
+        // A tagger that looks at each packet's payload is asked each time.
+        assert_eq!(kept[1], 0);
+        assert!(kept.iter().filter(|&&kept| kept > 500).count() == 6, "{kept:?}");
+    }
+
     #[test]
     fn a_flow_counts_from_where_it_was_taken_back() {
         let priority =
-            |seq, restart| tagging(PIAS).priority(&Outgoing { seq, restart, ..REPAIR }).unwrap();
+            |seq, restart| priority_of(PIAS, Outgoing { seq, restart, ..REPAIR }).unwrap();
         assert_eq!((priority(7_000, None), priority(7_000, Some(6_500))), (4, 1));
         assert_eq!(priority(7_000, Some(5_000)), 2);
         let takes_back =
@@ -308,7 +372,7 @@ mod tests {
         assert_eq!(priorities(PIAS), Some(1..5));
         assert_eq!(priorities(&format!("{PIAS}, acks = \"with-first\"")), Some(0..4));
         assert_eq!(priorities("kind = \"fixed\""), None);
-        assert_eq!(tagging("kind = \"fixed\"").priority(&REPAIR), None);
+        assert_eq!(priority_of("kind = \"fixed\"", REPAIR), None);
     }
 
     /// A tagger from outside, with three levels and nothing else.
@@ -348,7 +412,10 @@ mod tests {
         assert_eq!(shared.priorities(), Some(0..3));
         // Byte 2,000 has the third level when it is sent first, and the best one as a repair.
         let new = Outgoing { again: false, ..REPAIR };
-        assert_eq!((shared.priority(&new), shared.priority(&REPAIR)), (Some(2), Some(0)));
+        assert_eq!(
+            (shared.priority(&new), shared.priority(&REPAIR)),
+            (Some((2, 2_000)), Some((0, 0)))
+        );
         let error = read(", step = 1").unwrap_err().to_string();
         assert!(error.starts_with("transport.tagging.step: unknown key"), "{error}");
     }

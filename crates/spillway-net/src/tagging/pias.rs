@@ -25,7 +25,8 @@
 //! Levels by hand below; QCLIMB with bounds of 0 tags the same (`qclimb.rs`).
 //!
 //! # Cost
-//! A comparison with each threshold that is below what the flow has sent.
+//! A comparison with each threshold that is below what the flow has sent, where the level changes.
+//! For other packets, one comparison; with `counts_packet` all of them.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};
@@ -73,6 +74,14 @@ impl Tagger for Pias {
     fn level(&self, packet: &Tagged) -> u8 {
         let own = if self.counts_packet { u64::from(packet.payload) } else { 0 };
         self.down.level_of(packet.sent.saturating_add(own))
+    }
+
+    fn holds_until(&self, packet: &Tagged) -> u64 {
+        match self.counts_packet {
+            // The next packet may have another payload.
+            true => packet.sent,
+            false => self.down.grows_to(packet.sent),
+        }
     }
 
     fn resets_after(&self) -> Option<u32> {

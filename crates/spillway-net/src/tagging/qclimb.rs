@@ -29,7 +29,9 @@
 //! The slides' example by hand; PIAS and SRPT as limits (below).
 //!
 //! # Cost
-//! A comparison with each threshold below what is left of the bound, or below what was sent.
+//! A comparison with each threshold below what is left of the bound, or below what was sent, where
+//! the level changes. For other packets, one comparison; on the way down with `counts_packet` all of
+//! them.
 
 use super::pias::Pias;
 use super::{Kind, Ladder, Tagged, Tagger};
@@ -79,19 +81,32 @@ impl Qclimb {
     }
 }
 
+impl Qclimb {
+    /// What is left of a flow's bound before a packet; `None` once it is used up, or if the flow
+    /// was taken back.
+    fn left(&self, packet: &Tagged) -> Option<u64> {
+        let bound = self.climbs_to(packet.bound, packet.size);
+        let left = bound.saturating_sub(packet.sent);
+        (left > 0 && !packet.is_reset).then_some(left)
+    }
+}
+
 impl Tagger for Qclimb {
     fn levels(&self) -> u8 {
         self.down.levels()
     }
 
     fn level(&self, packet: &Tagged) -> u8 {
-        let bound = match packet.is_reset {
-            true => 0,
-            false => self.climbs_to(packet.bound, packet.size),
-        };
-        match bound.checked_sub(packet.sent) {
-            Some(left @ 1..) => self.up.level_of(left),
-            _ => self.down.level(packet),
+        match self.left(packet) {
+            Some(left) => self.up.level_of(left),
+            None => self.down.level(packet),
+        }
+    }
+
+    fn holds_until(&self, packet: &Tagged) -> u64 {
+        match self.left(packet) {
+            Some(left) => packet.sent + self.up.shrinks_by(left),
+            None => self.down.holds_until(packet),
         }
     }
 

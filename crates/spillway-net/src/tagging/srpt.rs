@@ -24,8 +24,8 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison with each threshold below what is left of the flow; a step for each doubling of a
-//! prediction that was too low.
+//! A comparison with each threshold below what is left of the flow, where the level changes; a step
+//! for each doubling of a prediction that was too low. For other packets, one comparison.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};
@@ -68,17 +68,28 @@ fn outgrown(mut prediction: u64, sent: u64) -> u64 {
     prediction
 }
 
+impl Srpt {
+    /// What a flow has left before a packet, as far as is known.
+    fn left(&self, packet: &Tagged) -> u64 {
+        let size = match self.predicts {
+            false => packet.size,
+            true => outgrown(packet.bound, packet.sent),
+        };
+        size.saturating_sub(packet.sent)
+    }
+}
+
 impl Tagger for Srpt {
     fn levels(&self) -> u8 {
         self.ladder.levels()
     }
 
     fn level(&self, packet: &Tagged) -> u8 {
-        let size = match self.predicts {
-            false => packet.size,
-            true => outgrown(packet.bound, packet.sent),
-        };
-        self.ladder.level_of(size.saturating_sub(packet.sent))
+        self.ladder.level_of(self.left(packet))
+    }
+
+    fn holds_until(&self, packet: &Tagged) -> u64 {
+        packet.sent.saturating_add(self.ladder.shrinks_by(self.left(packet)))
     }
 
     fn overtakes(&self) -> bool {
