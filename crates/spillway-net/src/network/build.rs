@@ -65,6 +65,7 @@ impl Network {
             timers: timers::of_policies(&switches, &nics),
             switches,
             nic_queueing: NicQueueing::Queued,
+            nic_classes: scenario.nic.packet_classes(),
             tells_begun: false,
             has_queue_pairs: false,
             nics,

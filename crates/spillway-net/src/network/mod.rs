@@ -18,6 +18,7 @@ pub(crate) use pausing::Pause;
 pub(crate) use timers::PolicyTimer;
 
 use crate::event;
+use crate::port::PacketClasses;
 use crate::port::line::{End, Line, Waking};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
@@ -106,6 +107,8 @@ pub(crate) struct Network {
     /// Rings below the queues of ports, by line, if there are any.
     port_fifos: Vec<Option<PortFifo>>,
     pub nic_queueing: NicQueueing,
+    /// The priorities of packets at NICs.
+    nic_classes: PacketClasses,
     /// Whether something is noted when packets that have waited at NICs begin to be sent.
     tells_begun: bool,
     /// Whether flows are told of it.

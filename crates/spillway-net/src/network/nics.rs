@@ -50,28 +50,24 @@ impl Network {
     #[inline(never)]
     fn send_or_queue(&mut self, host: u32, id: PacketId) {
         let line = &self.lines[host as usize];
-        match (line.busy_until <= self.now) & !line.waits {
+        if (line.busy_until <= self.now) & line.waits {
+            self.catch_up_nic(host);
+        }
+        let line = &self.lines[host as usize];
+        let is_idle = (line.busy_until <= self.now) & !line.waits;
+        let is_best = self.nic_classes.of(&self.packets[id]) == 0;
+        // One combined condition costs a single branch.
+        match is_idle | (is_best & (line.waking == Waking::BestInOrder)) {
             true => self.transmit(host, id),
             false => self.queue_at_nic(host, id),
         }
     }
 
-    /// The same for a NIC that is sending or has a backlog.
+    /// The same for a packet that must wait.
     #[inline(never)]
     fn queue_at_nic(&mut self, host: u32, id: PacketId) {
-        let line = &self.lines[host as usize];
-        if line.busy_until <= self.now && line.waits {
-            self.catch_up_nic(host);
-        }
         let line = &mut self.lines[host as usize];
-        if line.busy_until <= self.now && !line.waits {
-            return self.transmit(host, id);
-        }
-        let nic = &mut self.nics[host as usize];
-        if line.waking == Waking::BestInOrder && nic.is_best(&self.packets[id]) {
-            return self.transmit(host, id);
-        }
-        nic.enqueue(id, &mut self.packets);
+        self.nics[host as usize].enqueue(id, &mut self.packets);
         if !line.waits {
             match line.waking {
                 Waking::ByEvent | Waking::Pausable | Waking::AfterArrivals => self.wait(host),

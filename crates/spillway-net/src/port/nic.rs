@@ -7,7 +7,7 @@
 use crate::port::classes::PacketClasses;
 use spillway_engine::Time;
 use spillway_switch::aqm::AqmPolicy;
-use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
 use spillway_switch::{Backlog, Discipline, DropReason, Length};
 use std::collections::VecDeque;
@@ -49,6 +49,11 @@ impl NicSettings {
         self.queues == 1 && self.sends_in_order()
     }
 
+    /// In which queues packets wait.
+    pub fn packet_classes(&self) -> PacketClasses {
+        PacketClasses { data: self.data_queue, acks: self.ack_queue, last: self.queues - 1 }
+    }
+
     /// Whether the packets of each queue leave in the order in which they are queued.
     pub fn sends_in_order(&self) -> bool {
         self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
@@ -66,20 +71,22 @@ pub(crate) enum NicQueueing {
     Managed,
 }
 
+/// The ends of a list of packets, which tell nothing while it is empty.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    slot: u32,
     head: PacketId,
     tail: PacketId,
 }
 
 impl List {
-    fn of(slot: u32, id: PacketId) -> List {
-        List { slot, head: id, tail: id }
-    }
+    const EMPTY: List = List { head: NO_PACKET, tail: NO_PACKET };
 
-    fn append(&mut self, id: PacketId, packets: &mut Arena) {
-        packets[self.tail].next = id;
+    /// Puts a packet at the end. Lists are empty about as often as not, so a branch could not be
+    /// predicted: the packet behind which an empty list puts this one is the packet itself.
+    fn append(&mut self, is_empty: bool, id: PacketId, packets: &mut Arena) {
+        self.head = select_unpredictable(is_empty, id, self.head);
+        packets[select_unpredictable(is_empty, id, self.tail)].next = id;
+        packets[id].next = NO_PACKET;
         self.tail = id;
     }
 
@@ -116,23 +123,24 @@ impl List {
 /// The queues of a NIC, by priority.
 #[derive(Clone, Debug)]
 enum Queues {
-    /// Each is a list, which tells nothing while the queue is empty.
+    /// Each is a list.
     One(Box<[List]>),
-    /// Each has a list for every flow, in the order in which they are served.
-    PerFlow(Box<[VecDeque<List>]>),
+    /// Each has a list for every flow, by the place of its state, in the order in which they are
+    /// served.
+    PerFlow(Box<[VecDeque<(u32, List)>]>),
 }
 
-/// The queues of one host's NIC.
+/// The queues of one host's NIC. The fields that every packet needs share a cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Nic {
     /// The priorities whose queues hold packets.
     backlog: Backlog,
     bytes: u64,
     queues: Queues,
     settings: NicSettings,
-    /// The priorities of data without one, and of control packets. The two kinds come mixed, so a
-    /// branch could not be predicted.
-    plain_queues: [u8; 2],
+    /// The priorities of packets.
+    classes: PacketClasses,
     /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,
     /// What pause frames stop, if they stop anything.
@@ -162,7 +170,7 @@ impl Nic {
     pub fn new(settings: NicSettings, discipline: Option<Discipline>, stops: Option<Stops>) -> Nic {
         let queues = match settings.scheduling {
             NicScheduling::Fifo | NicScheduling::PFabric => {
-                Queues::One(vec![List::of(0, NO_PACKET); settings.queues.into()].into())
+                Queues::One(vec![List::EMPTY; settings.queues.into()].into())
             }
             NicScheduling::PerFlowRoundRobin => {
                 Queues::PerFlow(vec![VecDeque::new(); settings.queues.into()].into())
@@ -173,7 +181,7 @@ impl Nic {
             bytes: 0,
             queues,
             settings,
-            plain_queues: [settings.data_queue, settings.ack_queue],
+            classes: settings.packet_classes(),
             discipline: discipline.map(Box::new),
             stops,
         }
@@ -211,7 +219,9 @@ impl Nic {
             |list: &List| !self.stops.is_some_and(|stops| stops.stops(&packets[list.head]));
         let place = |queue: u8| match &self.queues {
             Queues::One(lists) => is_free(&lists[usize::from(queue)]).then_some(0),
-            Queues::PerFlow(lists) => lists[usize::from(queue)].iter().position(is_free),
+            Queues::PerFlow(lists) => {
+                lists[usize::from(queue)].iter().position(|(_, list)| is_free(list))
+            }
         };
         self.backlog.iter().find_map(|queue| place(queue).map(|place| (queue, place)))
     }
@@ -255,7 +265,7 @@ impl Nic {
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<Vec<PacketId>, DropReason> {
-        let queue_class = self.queue_of(&packets[id]);
+        let queue_class = self.classes.of(&packets[id]);
         packets[id].queue_class = queue_class;
         let pushed_out = match self.settings.scheduling {
             NicScheduling::PFabric => self.make_room(now, id, packets)?,
@@ -319,32 +329,28 @@ impl Nic {
             Queues::PerFlow(lists) => (None, Some(&lists[usize::from(queue)])),
         };
         let one = one.filter(|_| self.backlog.has(queue));
-        one.into_iter().chain(per_flow.into_iter().flatten())
-    }
-
-    /// Whether a packet belongs in the best queue.
-    #[inline]
-    pub fn is_best(&self, packet: &Packet) -> bool {
-        self.queue_of(packet) == 0
+        one.into_iter().chain(per_flow.into_iter().flatten().map(|(_, list)| list))
     }
 
     /// Queues a packet at a NIC without a discipline.
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
-        let packet = &mut packets[id];
-        packet.next = NO_PACKET;
+        let packet = &packets[id];
         self.bytes += u64::from(packet.size);
-        let queue = self.queue_of(packet);
+        let queue = self.classes.of(packet);
         match &mut self.queues {
-            Queues::One(lists) => match &mut lists[usize::from(queue)] {
-                list if self.backlog.has(queue) => list.append(id, packets),
-                list => *list = List::of(0, id),
-            },
+            Queues::One(lists) => {
+                lists[usize::from(queue)].append(!self.backlog.has(queue), id, packets);
+            }
             Queues::PerFlow(lists) => {
                 let (lists, slot) = (&mut lists[usize::from(queue)], packets.contents(id).slot);
-                match lists.iter_mut().find(|list| list.slot == slot) {
-                    Some(list) => list.append(id, packets),
-                    None => lists.push_back(List::of(slot, id)),
+                match lists.iter_mut().find(|(of, _)| *of == slot) {
+                    Some((_, list)) => list.append(false, id, packets),
+                    None => {
+                        let mut list = List::EMPTY;
+                        list.append(true, id, packets);
+                        lists.push_back((slot, list));
+                    }
                 }
             }
         }
@@ -410,7 +416,7 @@ impl Nic {
             Queues::One(lists) => lists[usize::from(queue)].take(packets),
             Queues::PerFlow(lists) => {
                 let lists = &mut lists[usize::from(queue)];
-                let (id, emptied) = lists[place].take(packets);
+                let (id, emptied) = lists[place].1.take(packets);
                 let list = lists.remove(place);
                 if !emptied {
                     // The others are served first.
@@ -419,9 +425,7 @@ impl Nic {
                 (id, lists.is_empty())
             }
         };
-        if emptied {
-            self.backlog.remove(queue);
-        }
+        self.backlog.remove_if(emptied, queue);
         self.bytes -= u64::from(packets[id].size);
         id
     }
@@ -452,18 +456,12 @@ impl Nic {
         (backlog, bytes) == (self.backlog, self.bytes)
             && self.discipline().is_none_or(|discipline| discipline.holds(&waiting))
     }
-
-    fn queue_of(&self, packet: &Packet) -> u8 {
-        let plain = self.plain_queues[usize::from(packet.flags & flags::CONTROL != 0)];
-        let by_priority = packet.priority.min(self.settings.queues - 1);
-        select_unpredictable(packet.priority == NO_PRIORITY, plain, by_priority)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spillway_switch::packet::Contents;
+    use spillway_switch::packet::{Contents, NO_PRIORITY};
 
     /// The order in which packets leave, as their indices among those given as (slot, priority).
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
@@ -489,6 +487,11 @@ mod tests {
             order.push(packets.contents(id).seq);
         }
         order
+    }
+
+    #[test]
+    fn what_every_packet_needs_of_a_nic_is_in_its_first_cache_line() {
+        assert!(std::mem::offset_of!(Nic, discipline) <= 64);
     }
 
     #[test]
