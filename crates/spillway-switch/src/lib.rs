@@ -41,4 +41,4 @@ pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use policy::DropReason;
 pub use side_table::SideTable;
-pub use switch::{Decision, Lost, PortFacts, QueueCounts, Switch, SwitchParts};
+pub use switch::{Decision, Lost, PortFacts, QueueCounts, Sent, Switch, SwitchParts};

@@ -57,6 +57,12 @@ impl Lists {
         self.backlogs[port as usize]
     }
 
+    /// The same, for the packets of a best queue that are kept elsewhere.
+    #[inline(always)]
+    pub fn backlog_mut(&mut self, port: u32) -> &mut Backlog {
+        &mut self.backlogs[port as usize]
+    }
+
     /// The first packet of a queue, which must not be empty.
     #[inline(always)]
     pub fn head(&self, queue: QueueId) -> PacketId {

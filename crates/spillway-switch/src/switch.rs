@@ -15,6 +15,7 @@ mod passing;
 mod push_out;
 mod tracing;
 
+pub use in_order::Sent;
 pub use losses::Lost;
 pub use observing::QueueCounts;
 pub use tracing::Decision;

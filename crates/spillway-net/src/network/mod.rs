@@ -228,10 +228,10 @@ impl Network {
                     self.wait(line_id);
                 }
             }
-        } else if line.waking == Waking::InOrder
-            || line.waking == Waking::BestInOrder && switch.is_best(packet)
-        {
-            return self.queue_in_order(switch_id, port, id);
+        } else if line.waking == Waking::InOrder {
+            return self.queue_in_order::<false>(switch_id, port, id);
+        } else if line.waking == Waking::BestInOrder && switch.is_best(packet) {
+            return self.queue_in_order::<true>(switch_id, port, id);
         } else {
             switch.enqueue(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();

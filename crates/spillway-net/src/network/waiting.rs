@@ -24,8 +24,9 @@ use crate::port::timetable::Timetable;
 use crate::scenario::Scenario;
 use crate::topology::Node;
 use crate::transport::Transport;
-use spillway_switch::DropReason;
+use spillway_engine::Time;
 use spillway_switch::packet::PacketId;
+use spillway_switch::{DropReason, Sent};
 
 impl Network {
     /// Decides which shortcuts every port takes. Called once, before anything is sent, when it is
@@ -110,12 +111,16 @@ impl Network {
         }
     }
 
-    /// A packet has arrived for a port that sends in order and is busy or has a backlog.
+    /// A packet has arrived for a port that sends in order and is busy or has a backlog, or for the
+    /// best queue of such a port (`BEST`).
     #[inline(never)]
-    pub fn queue_in_order(&mut self, switch_id: u32, port: u32, id: PacketId) {
+    pub fn queue_in_order<const BEST: bool>(&mut self, switch_id: u32, port: u32, id: PacketId) {
         let switch = &mut self.switches[switch_id as usize];
         let packet = self.packets[id];
-        let is_taken = switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets);
+        let is_taken = match BEST {
+            false => switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets),
+            true => switch.enqueue_best(self.now, port, id, &packet, &mut self.packets),
+        };
         let has_lost = switch.has_lost();
         if is_taken {
             let line_id = self.ports[switch_id as usize].first_line + port;
@@ -141,29 +146,34 @@ impl Network {
             let Some(line_id) = ports.waiting.first_line() else { return };
             let line = &mut self.lines[line_id as usize];
             let port = line_id - ports.first_line;
-            let in_order = match line.waking {
-                Waking::InOrder => Some(switch.send_in_order(time, port)),
-                Waking::BestInOrder => switch.send_best_in_order(time, port),
-                _ => None,
-            };
-            if let Some((size, waits)) = in_order {
-                self.packet_hops += 1;
-                line.waits = waits;
-                ports.waiting.move_first(waits.then(|| time + line.time_of(size.into())));
-                continue;
-            }
-            line.waits = false;
-            let mut next = None;
-            if let Some((id, waits)) = switch.send_next(time, port, &mut self.packets) {
-                self.packet_hops += 1;
-                line.send(time, id, &mut self.packets, &mut self.events);
-                if waits {
-                    line.waits = true;
-                    next = Some(line.busy_until);
-                    switch.prefetch_next(port, &self.packets);
+            let (sent, waits) = match line.waking {
+                Waking::InOrder => {
+                    let (size, waits) = switch.send_in_order(time, port);
+                    (Some(Sent::Ahead(size)), waits)
                 }
-            }
-            ports.waiting.move_first(next);
+                Waking::BestInOrder => {
+                    let (sent, waits) = switch.send_by_priority(time, port, &self.packets);
+                    (Some(sent), waits)
+                }
+                _ => match switch.send_next(time, port, &mut self.packets) {
+                    Some((id, waits)) => (Some(Sent::Packet(id)), waits),
+                    None => (None, false),
+                },
+            };
+            self.packet_hops += u64::from(sent.is_some());
+            line.waits = waits;
+            let next = match sent {
+                Some(Sent::Ahead(size)) => time + line.time_of(size.into()),
+                Some(Sent::Packet(id)) => {
+                    line.send(time, id, &mut self.packets, &mut self.events);
+                    if waits {
+                        switch.prefetch_next(port, &self.packets);
+                    }
+                    line.busy_until
+                }
+                None => Time::MAX,
+            };
+            ports.waiting.move_first(waits.then_some(next));
         }
     }
 

@@ -7,9 +7,19 @@
 
 use super::Switch;
 use crate::aqm::Aqm;
+use crate::lists::Place;
 use crate::packet::{Arena, Packet, PacketId};
 use crate::sharing::Sharing;
 use spillway_engine::Time;
+
+/// What a port under strict priority has begun to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// A packet of this size, of the best queue, which is on the line already.
+    Ahead(u32),
+    /// A packet of another queue.
+    Packet(PacketId),
+}
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether a packet belongs in the best queue of its port.
@@ -18,8 +28,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.queue_class_of(packet) == 0
     }
 
-    /// A packet for the only or the best queue of such a port, which is sending or has a backlog.
-    /// Returns whether it is admitted; otherwise it is lost.
+    /// A packet for the only queue of such a port, which is sending or has a backlog. Returns
+    /// whether it is admitted; otherwise it is lost.
     #[inline(always)]
     pub fn enqueue_in_order(
         &mut self,
@@ -38,25 +48,59 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         true
     }
 
+    /// The same for the best queue of a port with several.
+    #[inline(always)]
+    pub fn enqueue_best(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packet: &Packet,
+        packets: &mut Arena,
+    ) -> bool {
+        let is_admitted = self.enqueue_in_order(now, port, id, packet, packets);
+        if is_admitted {
+            self.lists.backlog_mut(port).insert(0);
+        }
+        is_admitted
+    }
+
     /// A port that sends in order begins to send its next packet. Returns the packet's size, and
     /// whether more packets wait.
     #[inline(always)]
     pub fn send_in_order(&mut self, now: Time, port: u32) -> (u32, bool) {
-        let sizes = &mut self.sizes[port as usize];
-        let size = sizes.pop_front().expect("a port that waits has a packet");
-        let waits = !sizes.is_empty();
+        let (size, waits) = self.take_size(port);
         // The port has one queue, with the port's number.
         self.leaves(now, port, port, size - self.uncounted_bytes);
         (size, waits)
     }
 
-    /// The same for a port whose best queue sends in order; `None` if that queue is empty.
+    /// A port under strict priority, whose best queue sends in order, begins to send its next
+    /// packet. Also returns whether more packets wait.
     #[inline(always)]
-    pub fn send_best_in_order(&mut self, now: Time, port: u32) -> Option<(u32, bool)> {
+    pub fn send_by_priority(&mut self, now: Time, port: u32, packets: &Arena) -> (Sent, bool) {
+        let queue_class = self.lists.backlog(port).first();
+        let queue = self.buffer.queue_of(port, queue_class);
+        let (sent, size) = match queue_class {
+            0 => {
+                let (size, more) = self.take_size(port);
+                self.lists.backlog_mut(port).remove_if(!more, 0);
+                (Sent::Ahead(size), size)
+            }
+            _ => {
+                let id = self.lists.take_head(Place { queue, port, queue_class }, packets);
+                (Sent::Packet(id), packets[id].size)
+            }
+        };
+        self.leaves(now, port, queue, size - self.uncounted_bytes);
+        (sent, self.has_backlog(port))
+    }
+
+    /// The size of the next packet of a queue that sends in order, and whether there are more.
+    #[inline(always)]
+    fn take_size(&mut self, port: u32) -> (u32, bool) {
         let sizes = &mut self.sizes[port as usize];
-        let size = sizes.pop_front()?;
-        let waits = !sizes.is_empty() || self.has_backlog(port);
-        self.leaves(now, port, self.buffer.queue_of(port, 0), size - self.uncounted_bytes);
-        Some((size, waits))
+        let size = sizes.pop_front().expect("a queue that is not empty has a packet");
+        (size, !sizes.is_empty())
     }
 }

@@ -58,9 +58,13 @@ fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
 }
 
 fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<S, A> {
+    passing(simple_parts(capacity, sharing, aqm))
+}
+
+fn simple_parts<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> SwitchParts<S, A> {
     let environment = Environment::example(1);
     let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
-    passing(SwitchParts {
+    SwitchParts {
         capacity,
         port_rates: environment.port_rates,
         queues_per_port: 1,
@@ -75,7 +79,7 @@ fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<
         scheduling: fifo,
         meter: Meter::new(capacity, Time::ZERO, Time::MAX),
         lossless: None,
-    })
+    }
 }
 
 fn data(size: u32, seq: u64) -> (Packet, Contents) {
@@ -404,6 +408,55 @@ fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
     let seen = ["+1000 1000", "+8500 9500", "+500 10000", "x64", "-1000 9000", "+64 9064"];
     assert_eq!(switch.sharing.seen[..6], seen);
     assert_eq!(switch.sharing.seen[6..], ["-8500 564", "-500 64", "-64 0"]);
+    assert_eq!(switch.aqm.seen, switch.sharing.seen);
+}
+
+/// Of three queues, two hold packets when the port can send, and one that is better gets some
+/// meanwhile.
+#[test]
+fn a_port_under_strict_priority_sends_its_best_queue_ahead_and_the_others_in_their_turn() {
+    let environment = Environment { queues_per_port: 3, ..Environment::example(2) };
+    let strict = SchedulingPolicy::read("strict", &mut Section::empty(), &environment).unwrap();
+    let mut switch = Switch::new(SwitchParts {
+        port_rates: environment.port_rates,
+        queues_per_port: 3,
+        scheduling: strict,
+        uncounted_bytes: 100,
+        ..simple_parts(10_000, Probe::default(), Probe::default())
+    });
+    let mut packets = Arena::new();
+    let offer = |switch: &mut Switch<Probe, Probe>, packets: &mut Arena, priority, size| {
+        let id =
+            packets.insert(Packet { size, priority, ..Packet::default() }, Contents::default());
+        let packet = packets[id];
+        match switch.is_best(&packet) {
+            true => assert!(switch.enqueue_best(at(0), 1, id, &packet, packets)),
+            false => switch.enqueue(at(0), 1, id, &packet, packets),
+        }
+        assert!(switch.is_consistent(packets));
+        id
+    };
+    let worst = offer(&mut switch, &mut packets, 2, 1000);
+    let [first, second] = [600, 500].map(|size| offer(&mut switch, &mut packets, 1, size));
+    offer(&mut switch, &mut packets, 0, 300);
+    offer(&mut switch, &mut packets, 0, 400);
+    let next = |switch: &mut Switch<Probe, Probe>, packets: &Arena| {
+        let sent = switch.send_by_priority(at(1), 1, packets);
+        assert!(switch.is_consistent(packets));
+        sent
+    };
+    assert_eq!(next(&mut switch, &packets), (Sent::Ahead(300), true));
+    assert_eq!(next(&mut switch, &packets), (Sent::Ahead(400), true));
+    assert_eq!(next(&mut switch, &packets), (Sent::Packet(first), true));
+    offer(&mut switch, &mut packets, 0, 350);
+    assert_eq!(next(&mut switch, &packets), (Sent::Ahead(350), true));
+    assert_eq!(next(&mut switch, &packets), (Sent::Packet(second), true));
+    assert_eq!(next(&mut switch, &packets), (Sent::Packet(worst), false));
+    assert_eq!((switch.buffer().occupancy(), switch.has_backlog(1)), (0, false));
+    // What joins and leaves, and its queue's bytes then.
+    let seen = "+900 900, +500 500, +400 900, +200 200, +300 500, -200 300, -300 0, -500 400, \
+                +250 250, -250 0, -400 0, -900 0";
+    assert_eq!(switch.sharing.seen.join(", "), seen);
     assert_eq!(switch.aqm.seen, switch.sharing.seen);
 }
 
