@@ -324,6 +324,32 @@ fn what_a_flow_had_in_flight_is_sent_again_at_the_best_level_after_three_timeout
     }
 }
 
+/// An ack shows that four segments have arrived behind the first one, which is sent again. New data
+/// keep their level.
+#[test]
+fn a_repair_without_a_timeout_has_the_level_that_is_asked_for() {
+    for (repairs, again) in [("as-before", 1), ("as-next", 3), ("as-first", 1)] {
+        let more = format!(
+            "initial_window = \"8pkt\", tagging = {{ kind = \"pias\", thresholds = [\"1KB\", \
+             \"3KB\"], repairs = \"{repairs}\" }}"
+        );
+        let mut bench = bench("newreno", &more, "switch = { queues_per_port = 4 }");
+        bench.start(flow(0, 1, 40 * 960));
+        let flags = flags::CONTROL | flags::SACK;
+        let id = bench.make(Packet { flags, ..Packet::default() }, Contents::default());
+        bench.hosts.sacks.of(id)[0] = (960, 5 * 960);
+        bench.net.now = Time::from_us(50);
+        bench.hosts.on_ack(&mut bench.net, &bench.scenario, id);
+        assert_eq!((bench.hosts.tally.retransmitted, bench.hosts.tally.timeouts), (1, 0));
+        // The repair has the place of the ack.
+        assert_eq!(bench.net.packets.contents(id).seq, 0);
+        assert_eq!(bench.net.packets[id].priority, again, "{repairs}");
+        acked(&mut bench, 60 * US, 8 * 960, 0);
+        let levels = &priorities(&bench)[9..];
+        assert!(levels.len() > 3 && levels.iter().all(|&level| level == 3), "{levels:?}");
+    }
+}
+
 #[test]
 fn a_connection_that_does_not_open_takes_no_flow_back() {
     let more =
