@@ -18,7 +18,7 @@ impl Backlog {
         self.0 &= !(1 << queue_class);
     }
 
-    /// The same where it is true, without a branch.
+    /// A queue is empty from now on, if `is_empty`. Takes no branch.
     #[inline(always)]
     pub fn remove_if(&mut self, is_empty: bool, queue_class: u8) {
         self.0 &= !(u64::from(is_empty) << queue_class);

@@ -19,7 +19,8 @@ pub(crate) struct List {
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     lists: Vec<List>,
-    /// By port, the queues that hold packets.
+    /// By port, the queues that hold packets. Those of a best queue that sends in order are in none
+    /// of the lists; a port whose only queue sends in order has no backlog here.
     backlogs: Vec<Backlog>,
     queues_per_port: u32,
 }
@@ -57,7 +58,8 @@ impl Lists {
         self.backlogs[port as usize]
     }
 
-    /// The same, for the packets of a best queue that are kept elsewhere.
+    /// The queues of a port that hold packets, to note that a best queue, whose packets are in no
+    /// list, holds some or none.
     #[inline(always)]
     pub fn backlog_mut(&mut self, port: u32) -> &mut Backlog {
         &mut self.backlogs[port as usize]

@@ -87,7 +87,7 @@ pub(crate) struct Outgoing {
     pub sending: Sending,
     /// Whether its connection stays open when it is over.
     pub leaves_open: bool,
-    /// The priority of its data, as far as it is known.
+    /// The priority of its new packets, up to some byte.
     pub held: Held,
     /// The flow that was asked for.
     pub spec: FlowSpec,
@@ -105,8 +105,8 @@ pub(crate) struct Outgoing {
     pub acked_at: Time,
     /// The number of the flow that opened its connection.
     pub connection: u32,
-    /// The first byte that was not acknowledged when its tagger last took it back to the best
-    /// level, if it ever was.
+    /// The first byte that had never been sent when its tagger last took it back to the best level,
+    /// if it ever did.
     pub restart: Option<u64>,
     /// Its timeouts so far.
     pub timeouts: u32,

@@ -8,8 +8,8 @@ use spillway_switch::packet::NO_PRIORITY;
 /// Acks and the packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 
-/// The priority that a flow's tagger gave it last, and the byte of the flow before which new
-/// packets have it, too.
+/// The priority that a flow's latest new packet was given, and the byte of the flow before which
+/// further new packets have it, too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     until: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Nothing: the tagger must be asked.
+    /// Nothing: the priority of the next packet must be found.
     pub const NONE: Held = Held { until: 0, priority: NO_PRIORITY };
 }
 
@@ -28,13 +28,13 @@ pub(super) fn of_data(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &T
     let seq = piece.seq - flow.first_byte;
     match seq < flow.held.until.into() && !piece.again {
         true => flow.held.priority,
-        false => of_tagger(flow, piece, next, tagging),
+        false => found(flow, piece, next, tagging),
     }
 }
 
-/// The same where the tagger must be asked.
+/// The same where it must be found: for a repair, or where the latest one holds no longer.
 #[inline(never)]
-fn of_tagger(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
+fn found(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let &Piece { seq, payload, again } = piece;
     let (seq, next) = (seq - flow.first_byte, next - flow.first_byte);
     let (restart, timeouts) = (flow.restart, flow.timeouts);

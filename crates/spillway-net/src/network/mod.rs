@@ -107,7 +107,7 @@ pub(crate) struct Network {
     /// Rings below the queues of ports, by line, if there are any.
     port_fifos: Vec<Option<PortFifo>>,
     pub nic_queueing: NicQueueing,
-    /// The priorities of packets at NICs.
+    /// In which queues packets wait at NICs.
     nic_classes: PacketClasses,
     /// Whether something is noted when packets that have waited at NICs begin to be sent.
     tells_begun: bool,

@@ -111,8 +111,8 @@ impl Network {
         }
     }
 
-    /// A packet has arrived for a port that sends in order and is busy or has a backlog, or for the
-    /// best queue of such a port (`BEST`).
+    /// A packet has arrived for a queue that sends in order, of a port that is busy or has a backlog:
+    /// for its only queue, or for its best one (`BEST`).
     #[inline(never)]
     pub fn queue_in_order<const BEST: bool>(&mut self, switch_id: u32, port: u32, id: PacketId) {
         let switch = &mut self.switches[switch_id as usize];

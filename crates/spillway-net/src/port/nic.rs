@@ -130,7 +130,7 @@ enum Queues {
     PerFlow(Box<[VecDeque<(u32, List)>]>),
 }
 
-/// The queues of one host's NIC. The fields that every packet needs share a cache line.
+/// The queues of one host's NIC. Its own fields that every packet needs share a cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Nic {
@@ -139,7 +139,7 @@ pub struct Nic {
     bytes: u64,
     queues: Queues,
     settings: NicSettings,
-    /// The priorities of packets.
+    /// In which queues packets wait.
     classes: PacketClasses,
     /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,

@@ -130,7 +130,7 @@ pub(super) mod tests {
         let ladder = read("thresholds = [\"1460B\", \"10KB\"]").unwrap();
         let grows = [0, 1_460, 1_461, 10_000, 10_001].map(|bytes| ladder.grows_to(bytes));
         assert_eq!(grows, [1_461, 1_461, 10_001, 10_001, u64::MAX]);
-        // From 12,000 bytes on it is down to 10,000, which is the level before, after 2,000.
+        // 12,000 bytes are in the last level. With 2,000 less, 10,000, they are in the one before.
         let shrinks =
             [0, 1_460, 1_461, 10_000, 10_001, 12_000].map(|bytes| ladder.shrinks_by(bytes));
         assert_eq!(shrinks, [0, 1_460, 1, 8_540, 1, 2_000]);

@@ -21,8 +21,8 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison with each threshold below what the flow has sent, where the level changes. For other
-//! packets, one comparison.
+//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
+//! with each threshold below what the flow has sent.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Range, Section, SettingsError};

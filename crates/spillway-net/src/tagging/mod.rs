@@ -47,9 +47,9 @@ pub trait Tagger: Debug + Send + Sync {
     /// The level of a packet, from 1, the best, to K.
     fn level(&self, packet: &Tagged) -> u8;
 
-    /// Up to which byte of the flow this packet's level holds: new packets that begin before it have
-    /// the same level, whatever their payload, if there is no timeout in between. By default it
-    /// holds for no other packet.
+    /// Up to which value of `sent` this packet's level holds: new packets with less have the same
+    /// level, whatever their payload, if there is no timeout in between. By default it holds for no
+    /// other packet; a tagger with a state of its own must leave it at that.
     fn holds_until(&self, packet: &Tagged) -> u64 {
         packet.sent
     }

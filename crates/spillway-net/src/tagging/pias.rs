@@ -25,8 +25,9 @@
 //! Levels by hand below; QCLIMB with bounds of 0 tags the same (`qclimb.rs`).
 //!
 //! # Cost
-//! A comparison with each threshold that is below what the flow has sent, where the level changes.
-//! For other packets, one comparison; with `counts_packet` all of them.
+//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
+//! with each threshold below what the flow has sent. With `counts_packet` one with each of these,
+//! for every packet.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};

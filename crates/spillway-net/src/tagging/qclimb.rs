@@ -29,9 +29,9 @@
 //! The slides' example by hand; PIAS and SRPT as limits (below).
 //!
 //! # Cost
-//! A comparison with each threshold below what is left of the bound, or below what was sent, where
-//! the level changes. For other packets, one comparison; on the way down with `counts_packet` all of
-//! them.
+//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
+//! with each threshold below what is left of the bound, or below what was sent. On the way down with
+//! `counts_packet` one with each of these, for every packet.
 
 use super::pias::Pias;
 use super::{Kind, Ladder, Tagged, Tagger};
@@ -79,9 +79,7 @@ impl Qclimb {
         }
         Ok(Qclimb { knowledge, up, down })
     }
-}
 
-impl Qclimb {
     /// What is left of a flow's bound before a packet; `None` once it is used up, or if the flow
     /// was taken back.
     fn left(&self, packet: &Tagged) -> Option<u64> {

@@ -24,8 +24,9 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison with each threshold below what is left of the flow, where the level changes; a step
-//! for each doubling of a prediction that was too low. For other packets, one comparison.
+//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
+//! with each threshold below what is left of the flow, and as many steps for each doubling of a
+//! prediction that was too low.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};

@@ -12,12 +12,12 @@ use crate::packet::{Arena, Packet, PacketId};
 use crate::sharing::Sharing;
 use spillway_engine::Time;
 
-/// What a port under strict priority has begun to send.
+/// What a port has begun to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// A packet of this size, of the best queue, which is on the line already.
+    /// A packet of this size, which is on the line already.
     Ahead(u32),
-    /// A packet of another queue.
+    /// A packet that is to be put on the line.
     Packet(PacketId),
 }
 
@@ -76,7 +76,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// A port under strict priority, whose best queue sends in order, begins to send its next
-    /// packet. Also returns whether more packets wait.
+    /// packet. There must be one. Also returns whether more packets wait.
     #[inline(always)]
     pub fn send_by_priority(&mut self, now: Time, port: u32, packets: &Arena) -> (Sent, bool) {
         let queue_class = self.lists.backlog(port).first();
