@@ -136,7 +136,8 @@ def test_a_grid_has_all_places_of_its_claims(name, part, text):
     }
     (_, *columns), _, *lines = rows(text)
     assert {(column, line[0]) for column in columns for line in lines} == places
-    assert len(places) == len(columns) * len(lines) and all(len(line) == 7 for line in lines)
+    assert len(places) == len(columns) * len(lines)
+    assert all(len(line) == 1 + len(columns) for line in lines)
 
 
 _BY_PORTS = {"CBM, B of a port"}

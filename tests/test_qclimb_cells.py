@@ -6,7 +6,7 @@ from cells import bundled, changes, flat, resolved, run_of
 from spillway import thresholds
 from spillway.reproduce import qclimb
 from spillway.reproduce.catalogue import find
-from spillway.reproduce.qclimb import bounds, setup
+from spillway.reproduce.qclimb import bounds, setup, too_high
 
 SCENARIOS = {
     "qclimb-testbed": {
@@ -193,6 +193,38 @@ def test_bounds_are_as_tight_and_as_often_too_high_as_is_said(workload, which):
                 said |= {BOUND: "miss", f"{BOUND}.least": least, f"{BOUND}.misses": misses}
                 said |= {f"{BOUND}.excess": 1.0}
             assert {key: runs.get(key) for key in said} == said
+
+
+def test_bounds_are_as_far_too_high_as_is_said():
+    """In too-high: p in rows, and in columns how many times the size a bound is."""
+    (figure,) = find("qclimb/too-high")
+    assert len(figure.points) == len(too_high.FACTORS) * len(too_high.MISSES) == 25
+    places = [(point.values["misses"], point.values["factor"]) for point in figure.points]
+    assert places[:2] == [(0.001, 2), (0.001, 10)]
+    assert places[-1] == (0.5, 1000)
+    for point in (figure.points[0], figure.points[8], figure.points[-1]):
+        for scheme in figure.schemes:
+            runs = flat(resolved(run_of(figure, scheme, point, "full")))
+            said = {
+                "traffic.websearch.sizes": "websearch-pfabric",
+                "traffic.websearch.load": 0.8,
+                f"{TAGS}.thresholds": "websearch-0.8",
+                TAGS: "pias" if scheme.name == "PIAS" else "qclimb",
+                BOUND: "miss" if scheme.name == "QCLIMB" else "uniform",
+                f"{BOUND}.least": 0.8,
+            }
+            if scheme.name == "QCLIMB":
+                said[f"{BOUND}.misses"] = point.values["misses"]
+                said[f"{BOUND}.excess"] = point.values["factor"] - 1
+            assert {key: runs.get(key) for key in said} == said
+    # Each claim is about the point that its words end with.
+    for claim in figure.claims:
+        *_, times, misses = claim.says.split(", ")
+        over = {
+            "factor": int(times.partition(" = ")[2]),
+            "misses": float(misses.partition(" = ")[2]),
+        }
+        assert dict(claim.over.where) == over
 
 
 def test_the_best_thresholds_are_those_of_the_command():

@@ -12,6 +12,7 @@ from spillway.reproduce.qclimb import (
     pfabric_choices,
     simulation_choices,
     small_buffers,
+    too_high,
 )
 
 FIGURES = (
@@ -19,6 +20,7 @@ FIGURES = (
     *comparison.LONG,
     climbing.FIGURE,
     *bounds.FIGURES,
+    too_high.FIGURE,
     *fan_in.FIGURES,
     *small_buffers.FIGURES,
     choices.FIGURE,

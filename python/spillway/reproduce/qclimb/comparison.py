@@ -75,6 +75,7 @@ _ON_TESTBED = (*_judged("slide 23, testbed", 0.88, 0.97), *_NEAR_PFABRIC)
 _SIMULATED = _judged("slide 26, simulation", 0.465, 0.62)
 _EVENTS = (
     events.lower_tail(setup.SHORT, Apart()),
+    *events.fewer("repairs."),
     *events.lost("repairs."),
     *events.repaired("repairs."),
 )

@@ -60,6 +60,25 @@ def _by_class(counts: Mapping[str, Metric]) -> Iterator[Claim]:
     )
 
 
+def fewer(within: str) -> tuple[Claim, ...]:
+    """That less is lost than under pFabric, as on the slide, and less sent again."""
+    lost = Number(f"{within}all.lost_packets", "packets that were lost", "packets")
+    again = Sum(
+        tuple(f"{within}all.repairs_by_{kind}" for kind in ("detection", "timeout")),
+        "packets that were sent again",
+        "packets",
+    )
+    return tuple(
+        gains.below(
+            f"Fewer packets are {words} than under pFabric, over loads",
+            SLIDE,
+            metric,
+            old=PFABRIC.name,
+        )
+        for words, metric in (("lost", lost), ("sent again", again))
+    )
+
+
 def lower_tail(tail: Metric, rule: Rule) -> Claim:
     """That small flows' tail is sometimes below pFabric's: the point where it is so most."""
     says, most = "Small flows' tail is sometimes below pFabric's", Over(take="largest")
