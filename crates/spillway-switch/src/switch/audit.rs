@@ -12,14 +12,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lists.as_slice().iter().map(|list| list.head)
     }
 
-    /// How many packets of a queue wait that are on the line already.
-    fn sizes_of(&self, queue: QueueId) -> usize {
-        match self.buffer.queue_class_of(queue) {
-            0 => self.sizes[self.buffer.port_of(queue) as usize].len(),
-            _ => 0,
-        }
-    }
-
     /// Whether all counters agree with the packets that wait; for tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let waiting = |queue: usize| {
@@ -48,16 +40,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let buffer = self.buffer_of(queue);
             (buffer.bytes(queue), buffer.packets(queue)) == *held
         };
-        // A port whose only queue sends in order has no backlog.
-        let counts = |queue: QueueId| self.last_queue_class > 0 || self.sizes_of(queue) == 0;
-        let is_noted = |queue: QueueId| {
-            let (port, queue_class) =
-                (self.buffer.port_of(queue), self.buffer.queue_class_of(queue));
-            self.lists.backlog(port).has(queue_class) == (waiting(queue as usize).1 > 0)
+        // A port whose only queue, which has its number, sends in order has no backlog.
+        let is_noted = |(queue, (_, count)): (usize, &(u32, u32))| {
+            let place = self.lists.place_of(queue as QueueId);
+            self.last_queue_class == 0 && !self.sizes[queue].is_empty()
+                || self.lists.backlog(place.port).has(place.queue_class) == (*count > 0)
         };
-        let mut queues = 0..held.len() as QueueId;
         held.iter().enumerate().all(same)
-            && queues.all(|queue| !counts(queue) || is_noted(queue))
+            && held.iter().enumerate().all(is_noted)
             && total == self.occupancy()
             && self.buffer.occupancy() <= self.buffer.capacity()
             && self.lossless_agrees(packets)

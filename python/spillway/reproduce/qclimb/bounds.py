@@ -75,7 +75,7 @@ def _figure(workload: Workload, *, best: bool) -> Figure:
         title=f"How good a bound must be: {workload.name} at {_LOAD:.0%}, {which} thresholds",
         source="not in the paper",
         about="8 hosts of 25 Gbps. A flow's bound is drawn between a and 1 times its size; with "
-        "probability p it is twice its size. " + setup.ABOUT.partition("The slides'")[0].strip(),
+        f"probability p it is twice its size. {setup.CLASSES}",
         measure=setup.TESTBED,
         points=_points(workload),
         schemes=_schemes(thresholds),

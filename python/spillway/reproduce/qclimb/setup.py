@@ -170,8 +170,11 @@ PANELS = (
     Panel(REPAIRS, "(f) sent again after timeouts"),
 )
 
-ABOUT = (
+CLASSES = (
     "Short flows have at most 100 KB, long ones at least 1 MB; the slides do not say what theirs "
-    "have. The slides' jobs are not public: sizes are those of PIAS's two distributions, and a "
-    "bound is drawn between 80% and 100% of the size. Thresholds are PIAS's for each load."
+    "have."
+)
+ABOUT = (
+    f"{CLASSES} The slides' jobs are not public: sizes are those of PIAS's two distributions, and "
+    "a bound is drawn between 80% and 100% of the size. Thresholds are PIAS's for each load."
 )

@@ -178,9 +178,6 @@ fn who_pushes_out_must_say_so() {
     }
 }
 
-// Ports that send in order
-// -------------------------------------------------------------------------
-
 /// A sharing policy that pushes the last packet out of queue 0, whether there is one or not.
 #[derive(Debug)]
 struct FirstQueueOut;
@@ -199,7 +196,7 @@ impl Sharing for FirstQueueOut {
     }
 }
 
-/// Nor from one that held packets before, whose last one is elsewhere now.
+/// The queue held packets before, and its list still names the last one.
 #[test]
 #[should_panic(expected = "a push-out from an empty queue")]
 fn nothing_is_pushed_out_of_an_empty_queue() {
