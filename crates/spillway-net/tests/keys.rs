@@ -420,6 +420,23 @@ fn what_would_do_nothing_or_never_end_is_refused() {
             &["switch.queue_limit=0B"],
             "switch.queue_limit: 0B is not valid; nothing would ever be queued",
         ),
+        (
+            &["switch.data_queue=7", "switch.queues_per_port=7"],
+            "switch.data_queue: 7 is no queue class: queues_per_port = 7, so there are 0 to 6",
+        ),
+        (
+            &["switch.ack_queue=1", "switch.queues_per_port=1"],
+            "switch.ack_queue: 1 is no queue class: queues_per_port = 1, so there are 0 to 0",
+        ),
+        (&["switch.data_queue=-1"], "switch.data_queue: -1 is not valid; expected a whole number"),
+        (
+            &["nic.data_queue=7", "nic.queues=7"],
+            "nic.data_queue: 7 is no queue class: queues = 7, so there are 0 to 6",
+        ),
+        (
+            &["nic.ack_queue=8", "nic.queues=8"],
+            "nic.ack_queue: 8 is no queue class: queues = 8, so there are 0 to 7",
+        ),
         (&["switch.queue_limit=0pkt"], "switch.queue_limit: 0pkt is not valid; nothing would ever"),
         (
             &["switch.scheduling=dwrr", "switch.scheduling.quantum=0B"],

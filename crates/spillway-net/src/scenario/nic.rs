@@ -1,7 +1,7 @@
 //! `[nic]`: every host's NIC.
 
 use super::choice::Choice;
-use super::switches::{Reading, Surroundings};
+use super::switches::{Reading, Surroundings, queue_class};
 use super::{Result, SwitchSettings};
 use crate::port::nic::{Nic, NicScheduling, NicSettings, Stops};
 use crate::topology::Node;
@@ -84,17 +84,15 @@ pub(super) fn read(
         "the order of packets of equal priority, or of all by the bytes that flows have left",
     )?;
     let meaning = "priorities that it tells apart, the lowest number first";
-    let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)? as u8;
-    let last = u64::from(queues - 1);
-    let default = last.min(leaf.ack_queue.into());
+    let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)?;
+    let there_are = ("queues", queues);
     let meaning = "priority of acks and of handshakes: a NIC has one queue for each priority";
-    let ack_queue = section.integer("ack_queue", default, 0..=last, meaning)?;
-    let default = last.min(leaf.data_queue.into());
+    let ack_queue = queue_class(section, "ack_queue", leaf.ack_queue, there_are, meaning)?;
     let meaning = "priority of data without one";
-    let data_queue = section.integer("data_queue", default, 0..=last, meaning)?;
+    let data_queue = queue_class(section, "data_queue", leaf.data_queue, there_are, meaning)?;
     let meaning = "packets that it takes out of its queues ahead of time";
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
-    let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
+    let queues = queues as u8;
     let meaning = "whether paced flows hand it one packet at a time, as queue pairs of RDMA";
     let queue_pairs = section.flag("queue_pairs", false, meaning)?;
     let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets, queue_pairs };

@@ -1,6 +1,7 @@
 //! `[switch] pfc`: lossless priorities and the pause frames that make them so.
 
 use super::choice::Choice;
+use super::switches::no_queue_class;
 use super::{Result, SwitchSettings, TierSettings};
 use crate::topology::{LineSpec, Topology};
 use spillway_engine::Time;
@@ -355,14 +356,11 @@ fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box
         false => section.value("priorities", "", takes, meaning, read)?,
     };
     section.put("priorities", given);
-    let queues = i64::from(switch.queues_per_port);
+    let queues = u64::from(switch.queues_per_port);
     let mut classes: Vec<u8> = Vec::new();
     for class in listed {
-        if !(0..queues).contains(&class) {
-            let problem = format!(
-                "{class} is no queue class: queues_per_port = {queues}, so there are 0 to {}",
-                queues - 1
-            );
+        if !(0..queues as i64).contains(&class) {
+            let problem = no_queue_class(class, ("queues_per_port", queues));
             return Err(section.error("priorities", problem));
         }
         if classes.contains(&(class as u8)) {

@@ -166,6 +166,30 @@ fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
     ports.iter().map(|&line| topology.lines[line as usize].rate).collect()
 }
 
+/// What is wrong with a number that no queue has.
+pub(super) fn no_queue_class(class: i64, (how_many, queues): (&str, u64)) -> String {
+    let last = queues - 1;
+    format!("{class} is no queue class: {how_many} = {queues}, so there are 0 to {last}")
+}
+
+/// Which of its queues some packets have; by default this one, or the last where there are fewer.
+///
+/// `there_are` is the key that says how many there are, and its value.
+pub(super) fn queue_class(
+    section: &mut Section,
+    key: &'static str,
+    default: u8,
+    there_are: (&str, u64),
+    meaning: &'static str,
+) -> Result<u8> {
+    let last = there_are.1 - 1;
+    let given = section.peek(key).and_then(Value::as_integer);
+    if let Some(class) = given.filter(|&class| class > last as i64) {
+        return Err(section.error(key, no_queue_class(class, there_are)));
+    }
+    Ok(section.integer(key, last.min(default.into()), 0..=last, meaning)? as u8)
+}
+
 impl SwitchSettings {
     fn read(section: &mut Section, extensions: &Extensions) -> Result<SwitchSettings> {
         let buffer = section.buffer("buffer", "unlimited", "the buffer that all ports share")?;
@@ -177,11 +201,11 @@ impl SwitchSettings {
             return Err(section.error("queue_limit", problem));
         }
         let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
-        let last = queues - 1;
+        let there_are = ("queues_per_port", queues);
         let meaning = "queue class of acks and of handshakes, whatever their flow's priority";
-        let ack = section.integer("ack_queue", 0, 0..=last, meaning)?;
+        let ack_queue = queue_class(section, "ack_queue", 0, there_are, meaning)?;
         let meaning = "queue class of data without a priority";
-        let data = section.integer("data_queue", last.min(1), 0..=last, meaning)?;
+        let data_queue = queue_class(section, "data_queue", 1, there_are, meaning)?;
         let meaning = "bytes of every packet that the buffer does not count";
         let uncounted_bytes = section.size("uncounted_bytes", "0B", meaning)?;
         let release_at_end = section.choice(
@@ -210,8 +234,8 @@ impl SwitchSettings {
             buffer,
             queue_limit,
             queues_per_port: queues as u32,
-            ack_queue: ack as u8,
-            data_queue: data as u8,
+            ack_queue,
+            data_queue,
             uncounted_bytes: uncounted_bytes.min(u64::from(u32::MAX)) as u32,
             port_fifo_packets: port_fifo_packets as u32,
             release_at_end,
