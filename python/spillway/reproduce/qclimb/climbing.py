@@ -1,14 +1,16 @@
 """For how much of their time flows climb under QCLIMB.
 
-The slides tell a number of their jobs, which could not be had; so nothing is claimed here.
+The slides tell a number of their jobs, which could not be had; so it stands beside, unjudged.
 """
 
 from dataclasses import replace
 
+from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.qclimb import setup
 from spillway.reproduce.qclimb.setup import QCLIMB, WEBSEARCH
+from spillway.reproduce.verdict import Beside
 
 SLIDES = 0.9947
 """The slides' share of small flows' completion time that is spent on the way up."""
@@ -35,6 +37,16 @@ FIGURE = Figure(
         ),
         "load",
         "load",
+    ),
+    claims=tuple(
+        Claim(
+            "Share of small flows' time spent climbing, in percent",
+            "slides",
+            Plain(setup.SHORT_CLIMBING, QCLIMB.name),
+            Beside(100 * SLIDES),
+            Over({"load": load}),
+        )
+        for load in setup.LOADS
     ),
     told_by="anything",
 )
