@@ -12,7 +12,7 @@ mod whole;
 pub use depth::{check_depth, parse};
 pub use error::{SettingsError, nearest_name};
 pub use files::{Content, Files, NamedFile, Reader};
-pub use overrides::{apply, value_of};
+pub use overrides::{apply, place_in, value_of};
 pub use section::{Key, Range, Section, is_line};
 pub use toml::{Table, Value};
 pub use whole::{read_whole, read_whole_text};

@@ -80,8 +80,8 @@ fn element(step: &str) -> Option<(&str, Vec<usize>)> {
     places.ok().filter(|_| !name.is_empty()).map(|places| (name, places))
 }
 
-/// The index of the element that a step into a list names.
-fn place_in(list: &[Value], step: &str) -> Option<usize> {
+/// The index of the element that a step into a list names: by its `name`, or by its index.
+pub fn place_in(list: &[Value], step: &str) -> Option<usize> {
     let found = list.iter().enumerate().position(|item| label(item) == step);
     found.or_else(|| step.parse().ok()).filter(|&place| place < list.len())
 }

@@ -10,7 +10,7 @@ use super::RoutingSettings;
 use crate::extensions::Extensions;
 use crate::topology::{self, TIERS};
 use crate::transport::{self, Transport};
-use spillway_settings::{SettingsError, Table, Value};
+use spillway_settings::{SettingsError, Table, Value, place_in};
 
 /// The keys of a switch, or of a tier, that hold a policy.
 pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
@@ -60,10 +60,12 @@ fn apply_each(
         gone.extend(senders.follow(table, later, extensions));
         let mut gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
         let parameters = policy.map_or_else(Vec::new, |policy| policy.forget(table));
+        let parameters: Vec<String> = parameters.iter().map(|path| by_name(table, path)).collect();
         for path in earlier.iter().filter(|other| !unsets(other)).map(|other| path_of(other)) {
             let is_set_again = later.iter().any(|other| path_of(other) == path);
-            let is_parameter = parameters.iter().any(|parameter| is_within(path, parameter));
-            if is_set_again || !is_parameter && !gone.contains(&by_name(table, path)) {
+            let named = by_name(table, path);
+            let is_parameter = parameters.iter().any(|parameter| is_within(&named, parameter));
+            if is_set_again || !is_parameter && !gone.contains(&named) {
                 continue;
             }
             let reason = if is_parameter {
@@ -156,20 +158,27 @@ fn is_policy(path: &str) -> bool {
         ["transport", key] => key == "tagging",
         ["switch", key] => POLICIES.contains(&key),
         ["switch", tier, key] => TIERS.contains(&tier) && POLICIES.contains(&key),
+        ["traffic", _, key] => ["bound", "tagging"].contains(&key),
         _ => false,
     }
 }
 
-/// The value at a path through tables.
+/// The value at a path through tables and sections with names.
 fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     let (first, rest) = path.split_once('.')?;
-    rest.split('.').try_fold(table.get(first)?, |value, step| value.get(step))
+    rest.split('.').try_fold(table.get(first)?, |value, step| match value {
+        Value::Array(list) => list.get(place_in(list, step)?),
+        value => value.get(step),
+    })
 }
 
 /// The same, to be changed.
 fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     let (first, rest) = path.split_once('.')?;
-    rest.split('.').try_fold(table.get_mut(first)?, |value, step| value.get_mut(step))
+    rest.split('.').try_fold(table.get_mut(first)?, |value, step| match value {
+        Value::Array(list) => place_in(list, step).map(|place| &mut list[place]),
+        value => value.get_mut(step),
+    })
 }
 
 /// Drops the keys of the transport that another choice does not leave, such as those that mean
@@ -519,6 +528,36 @@ mod tests {
         let (found, warnings) = applied(given, &["switch.other.aqm.kind=b", "switch.aqm.kind=b"]);
         let after = "[switch.other.aqm]\nkind = \"b\"\nx = 1\n[switch.aqm]\nkind = \"b\"\nx = 1";
         assert_eq!((found, warnings), (table(after), vec![]));
+    }
+
+    #[test]
+    fn a_section_s_bound_or_tagger_of_another_kind_starts_anew() {
+        for key in ["bound", "tagging"] {
+            let section = |rest: &str| {
+                let text = format!("[[traffic]]\nname = \"a\"\n[traffic.{key}]\n{rest}");
+                text.replace("[[traffic]]", "[[traffic]]\nname = \"b\"\n[[traffic]]")
+            };
+            let given = section("kind = \"a\"\nx = 1");
+            for at in [format!("traffic.a.{key}"), format!("traffic.1.{key}")] {
+                let set = |rest: &[&str]| {
+                    let rest: Vec<String> =
+                        rest.iter().map(|rest| format!("{at}.{rest}")).collect();
+                    applied(&given, &rest.iter().map(String::as_str).collect::<Vec<_>>())
+                };
+                let expected = |text: &str| (table(&section(text)), vec![]);
+                assert_eq!(set(&["kind=b"]), expected("kind = \"b\""));
+                assert_eq!(set(&["kind=b", "x=3"]), expected("kind = \"b\"\nx = 3"));
+                assert_eq!(set(&["kind=a", "x=3"]), expected("kind = \"a\"\nx = 3"));
+                // By index or by name, it is the same section.
+                let (first, second) = (format!("traffic.1.{key}.x=3"), format!("{at}.kind=b"));
+                let (found, told) = applied(&given, &[&first, &second]);
+                assert_eq!(found, expected("kind = \"b\"").0);
+                assert!(told[0].ends_with("a policy of another kind starts anew"), "{told:?}");
+            }
+            let (found, told) = applied(&given, &[&format!("traffic.a.{key}.kind=")]);
+            let without = "[[traffic]]\nname = \"b\"\n[[traffic]]\nname = \"a\"";
+            assert_eq!((found, told), (table(without), vec![]));
+        }
     }
 
     #[test]
