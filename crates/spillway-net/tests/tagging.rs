@@ -323,6 +323,41 @@ fn worse_priorities_as_witnesses_are_warned_of_where_they_may_come_first() {
     }
 }
 
+/// Ports that do half of what pFabric's do, or none of it under its transport, are warned of.
+#[test]
+fn pfabric_in_part_is_warned_of() {
+    let read = |switch: &str, spine: &str, transport: &str| {
+        let text = format!(
+            "duration = \"10us\"\nnic = {{ scheduling = \"pfabric\", queues = 1 }}\n\
+             transport = {{ kind = \"{transport}\" }}\n[switch]\nqueues_per_port = 1\n{switch}\n\
+             [switch.spine]\n{spine}\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\n\
+             hosts_per_leaf = 2\n[[traffic]]\nname = \"a\"\nkind = \"flows\"\nfile = \"list\""
+        );
+        scenario_with(&text, &columns(&[(0, 1, 1_460, 0)])).warnings
+    };
+    let (sharing, scheduling) = ("sharing = \"pfabric\"", "scheduling = \"pfabric\"");
+    let both = format!("{sharing}\n{scheduling}");
+    let other = "sharing = \"dt\"\nscheduling = \"fifo\"";
+    let told = |switch: &str, spine: &str, transport: &str| {
+        let warnings = read(switch, spine, transport);
+        let found = warnings.into_iter().find(|text| text.contains("pFabric's ports"));
+        found.map(|text| {
+            let key = text.split(':').next().unwrap().to_string();
+            let tier =
+                ["leaf", "spine"].into_iter().find(|tier| text.contains(&format!("a {tier}")));
+            (key, tier.unwrap())
+        })
+    };
+    let at = |key: &str, tier| Some((key.to_string(), tier));
+    assert_eq!(told(&both, "", "pfabric"), None);
+    assert_eq!(told(&both, "", "dctcp"), None);
+    assert_eq!(told(other, "", "dctcp"), None);
+    assert_eq!(told(other, "", "pfabric"), at("transport.kind", "leaf"));
+    assert_eq!(told(&both, other, "pfabric"), at("transport.kind", "spine"));
+    assert_eq!(told(sharing, "", "dctcp"), at("switch.sharing", "leaf"));
+    assert_eq!(told(scheduling, "", "dctcp"), at("switch.scheduling", "leaf"));
+}
+
 /// Several levels are those of strict priority, and where packets overtake others of their flow, a gap
 /// is no sign of a loss.
 #[test]

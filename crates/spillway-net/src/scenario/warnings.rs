@@ -5,11 +5,12 @@ use super::events::Event;
 use super::routing::Spreading;
 use crate::topology::{Node, Topology};
 use crate::traffic::Traffic;
-use crate::transport::{LossDetection, Transport};
+use crate::transport::{LossDetection, PFABRIC, Transport};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_switch::Policy;
-use spillway_switch::scheduling::StrictPriority;
+use spillway_switch::scheduling::{PFabric as PFabricScheduling, StrictPriority};
+use spillway_switch::sharing::PFabric as PFabricSharing;
 
 /// Warnings about the network and its switches.
 pub(super) fn of(
@@ -37,6 +38,7 @@ pub(super) fn of(
     warnings.extend(worse_witnesses(tiers, transports));
     warnings.extend(levels_in_turn(tiers, transports));
     warnings.extend(overtaken(transports));
+    warnings.extend(pfabric_in_part(tiers, transports));
     warnings.extend(sprayed(topology, transports, spreading));
     warnings
 }
@@ -91,6 +93,29 @@ fn levels_in_turn(tiers: &[TierSettings], transports: &[Transport]) -> Option<St
     Some(format!(
         "transport.tagging: packets get {levels} priorities, but ports of a {name} serve their queues \
          by \"{scheduling}\", not by \"strict\""
+    ))
+}
+
+/// A warning if some of pFabric is there, but not on all switches both of what it does at a port.
+fn pfabric_in_part(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
+    let ours = [PFabricSharing::ID, PFabricScheduling::ID];
+    let parts = |tier: &TierSettings| {
+        let [sharing, _, scheduling] = tier.policies();
+        [sharing == ours[0], scheduling == ours[1]]
+    };
+    let is_sent = transports.iter().any(|transport| transport.kind == PFABRIC.id);
+    let has = |part: usize| tiers.iter().any(|tier| parts(tier)[part]);
+    let key = match (is_sent, has(0)) {
+        (true, _) => "transport.kind",
+        (false, true) => "switch.sharing",
+        (false, false) if has(1) => "switch.scheduling",
+        (false, false) => return None,
+    };
+    let tier = tiers.iter().find(|tier| parts(tier) != [true, true])?;
+    let (name, [sharing, _, scheduling]) = (tier.tier, tier.policies());
+    Some(format!(
+        "{key}: pFabric's ports both push out and serve by what flows have left, but a {name} has \
+         sharing = \"{sharing}\" and scheduling = \"{scheduling}\""
     ))
 }
 

@@ -51,6 +51,7 @@ pub use kind::{Ecn, Kind, Needs, Pace};
 pub use losses::{LossDetection, Losses};
 pub use nacks::{Nacks, Selective};
 pub use newreno::NewReno;
+pub(crate) use pfabric::KIND as PFABRIC;
 pub use pfabric::{PFabric, PFabricParams};
 pub use powertcp::{PowerTcp, PowerTcpParams};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};

@@ -33,6 +33,7 @@
 //! none.
 //!
 //! # Scope and limitations
+//! A warning tells of switches whose ports do not both push out and serve by what flows have left.
 //! There is no handshake; every packet is acknowledged on its own. Marks are ignored. The base RTT
 //! counts one full packet, at the slowest link: on paths with several store-and-forward links a
 //! window of 1 BDP does not quite fill the line. With `knows_receiver` the sender reads from the
@@ -56,7 +57,7 @@ use super::window::{Ack, CongestionControl, Window};
 use spillway_settings::{Section, SettingsError};
 
 /// The row of pFabric.
-pub(super) const KIND: Kind = Kind {
+pub(crate) const KIND: Kind = Kind {
     id: "pfabric",
     summary: "begin at line rate and react to timeouts alone, as pFabric",
     citation: "Alizadeh et al.: SIGCOMM 2013, doi:10.1145/2486001.2486031, section 4.3",
