@@ -52,7 +52,7 @@ impl Las {
         let thresholds: Vec<u64> = (0..levels - 1).map(threshold).collect();
         if thresholds.windows(2).any(|pair| pair[0] >= pair[1]) {
             let problem = format!(
-                "{levels} levels from {first} bytes on, each {factor} times as wide as the one before, \
+                "{levels} levels from {first} bytes on, each {factor:?} times as wide as the one before, \
                  are not all a byte apart, or go beyond all sizes"
             );
             return Err(section.error("levels", problem));
