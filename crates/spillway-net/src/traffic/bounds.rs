@@ -65,7 +65,8 @@ impl Bounds {
         Ok((bounds, model))
     }
 
-    /// The bound of a flow, unless it has one. An endless flow has none.
+    /// The bound of a flow, unless it has one. Of an endless flow, which has no size, only the
+    /// constant is one.
     pub fn draw(self, flow: &FlowSpec, random: &mut Stream) -> u64 {
         let share = match self {
             Bounds::None | Bounds::Model => 0.0,
@@ -79,9 +80,9 @@ impl Bounds {
         };
         match self {
             _ if flow.bound > 0 => flow.bound,
+            Bounds::Constant(bytes) => bytes,
             _ if flow.size == FlowSpec::ENDLESS => 0,
             Bounds::Exact => flow.size,
-            Bounds::Constant(bytes) => bytes,
             _ => (flow.size as f64 * share) as u64,
         }
     }
@@ -136,10 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_keeps_a_bound_of_its_own_and_an_endless_one_has_none() {
+    fn a_flow_keeps_a_bound_of_its_own_and_an_endless_one_has_only_a_constant() {
         let mut random = Stream::new(1, "bound", 0);
-        let mut draw = |spec| Bounds::Exact.draw(&spec, &mut random);
-        assert_eq!(draw(FlowSpec { bound: 7, ..flow(0, 1, 10_000) }), 7);
-        assert_eq!(draw(flow(0, 1, FlowSpec::ENDLESS)), 0);
+        let mut draw = |bounds: Bounds, spec| bounds.draw(&spec, &mut random);
+        assert_eq!(draw(Bounds::Exact, FlowSpec { bound: 7, ..flow(0, 1, 10_000) }), 7);
+        let endless = flow(0, 1, FlowSpec::ENDLESS);
+        let none = [Bounds::Exact, Bounds::Uniform { least: 0.5 }, Bounds::None, Bounds::Model];
+        assert!(none.into_iter().all(|bounds| draw(bounds, endless) == 0));
+        assert_eq!(draw(Bounds::Constant(1_600), endless), 1_600);
     }
 }
