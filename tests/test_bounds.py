@@ -118,6 +118,8 @@ def test_scores_by_hand():
     errors = Errors.of(np.array([100_101.0, 100_000.0, 450_000.0, 10.0]), size)
     # 100,001 and 150,000 are more than 100,000 apart, and 100,000 is not.
     assert (errors.far_off, errors.too_high) == (2, 2)
+    # A bound is cut to whole bytes, so a part of a byte is not too high.
+    assert Errors.of(np.array([100.999]), np.array([100])).too_high == 0
     assert errors.median == pytest.approx(0.5)
     none = Scores.of(np.array([], np.int64), np.array([], np.int64))
     assert none.closeness is None and none.document["bounded_share"] is None

@@ -62,7 +62,7 @@ class Errors:
     far_off: int
     """Flows whose size is more than `FAR_BYTES` from the predicted one."""
     too_high: int
-    """Flows that are predicted larger than they are."""
+    """Flows that are predicted larger than they are, in whole bytes, to which a bound is cut."""
     median: float | None
     """The median of |predicted - size| / size."""
 
@@ -75,7 +75,7 @@ class Errors:
         return cls(
             len(size),
             int((np.abs(error) > FAR_BYTES).sum()),
-            int((error > 0).sum()),
+            int((np.floor(predicted) > size).sum()),
             float(np.median(np.abs(error) / size)) if len(size) else None,
         )
 
