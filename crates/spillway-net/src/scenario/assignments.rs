@@ -533,10 +533,8 @@ mod tests {
     #[test]
     fn a_section_s_bound_or_tagger_of_another_kind_starts_anew() {
         for key in ["bound", "tagging"] {
-            let section = |rest: &str| {
-                let text = format!("[[traffic]]\nname = \"a\"\n[traffic.{key}]\n{rest}");
-                text.replace("[[traffic]]", "[[traffic]]\nname = \"b\"\n[[traffic]]")
-            };
+            let without = "[[traffic]]\nname = \"b\"\n[[traffic]]\nname = \"a\"";
+            let section = |rest: &str| format!("{without}\n[traffic.{key}]\n{rest}");
             let given = section("kind = \"a\"\nx = 1");
             for at in [format!("traffic.a.{key}"), format!("traffic.1.{key}")] {
                 let set = |rest: &[&str]| {
@@ -555,7 +553,6 @@ mod tests {
                 assert!(told[0].ends_with("a policy of another kind starts anew"), "{told:?}");
             }
             let (found, told) = applied(&given, &[&format!("traffic.a.{key}.kind=")]);
-            let without = "[[traffic]]\nname = \"b\"\n[[traffic]]\nname = \"a\"";
             assert_eq!((found, told), (table(without), vec![]));
         }
     }
