@@ -107,6 +107,7 @@ mod tests {
         };
         of_all("first = \"1B\"\nfactor = 1.01");
         of_all("first = \"1000GB\"\nfactor = 1e6");
-        assert!(of_all("levels = 63").contains("63 levels from 1460 bytes on, each 4 times"));
+        assert!(of_all("levels = 63").contains("63 levels from 1460 bytes on, each 4.0 times"));
+        assert!(of_all("factor = 1e300").contains("each 1e300 times"));
     }
 }
