@@ -8,12 +8,20 @@ from dataclasses import replace
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
+from spillway.reproduce.metric import Number
 from spillway.reproduce.qclimb import setup
 from spillway.reproduce.qclimb.setup import QCLIMB, WEBSEARCH
 from spillway.reproduce.verdict import Beside
 
 SLIDES = 0.9947
 """The slides' share of small flows' completion time that is spent on the way up."""
+
+
+def of_small(share: Number, over: Over) -> Claim:
+    """For how much of their time small flows climb under QCLIMB, beside the slides' share."""
+    says = "Share of small flows' time spent climbing, in percent"
+    return Claim(says, "slides", Plain(share, QCLIMB.name), Beside(100 * SLIDES), over)
+
 
 FIGURE = Figure(
     name="qclimb/climbing",
@@ -38,15 +46,6 @@ FIGURE = Figure(
         "load",
         "load",
     ),
-    claims=tuple(
-        Claim(
-            "Share of small flows' time spent climbing, in percent",
-            "slides",
-            Plain(setup.SHORT_CLIMBING, QCLIMB.name),
-            Beside(100 * SLIDES),
-            Over({"load": load}),
-        )
-        for load in setup.LOADS
-    ),
+    claims=tuple(of_small(setup.SHORT_CLIMBING, Over({"load": load})) for load in setup.LOADS),
     told_by="anything",
 )

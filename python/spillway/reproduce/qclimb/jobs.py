@@ -11,8 +11,7 @@ from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scale, Scheme
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
-from spillway.reproduce.qclimb import events, gains, job_runs
-from spillway.reproduce.qclimb.climbing import SLIDES
+from spillway.reproduce.qclimb import climbing, events, gains, job_runs
 from spillway.reproduce.qclimb.job_runs import FLAT, KINDS
 from spillway.reproduce.qclimb.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
 from spillway.reproduce.verdict import Beside
@@ -48,19 +47,8 @@ def _less(words: str, source: str, metric: Number, paper: float) -> Claim:
     return gains.below(says, source, metric, Beside(paper), _MOST)
 
 
-_CLIMBING = tuple(
-    Claim(
-        "Share of small flows' time spent climbing, in percent",
-        "slides",
-        Plain(
-            Number("short.climbing", "share of short flows' time spent climbing", "%", 100),
-            QCLIMB.name,
-        ),
-        Beside(100 * SLIDES),
-        Over({"kind": kind}),
-    )
-    for kind in KINDS
-)
+_CLIMBS = Number("short.climbing", "share of short flows' time spent climbing", "%", 100)
+_CLIMBING = tuple(climbing.of_small(_CLIMBS, Over({"kind": kind})) for kind in KINDS)
 _ESTIMATES = tuple(
     Claim(
         f"Predictions {words} make small flows slower, in times, up to",
