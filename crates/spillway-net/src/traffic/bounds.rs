@@ -69,9 +69,8 @@ impl Bounds {
     /// constant is one.
     pub fn draw(self, flow: &FlowSpec, random: &mut Stream) -> u64 {
         let share = match self {
-            Bounds::None | Bounds::Model => 0.0,
+            Bounds::None | Bounds::Constant(_) | Bounds::Model => 0.0,
             Bounds::Exact => 1.0,
-            Bounds::Constant(_) => 0.0,
             Bounds::Uniform { least } => within(least, random),
             Bounds::Miss { least, misses, excess } => match random.uniform() < misses {
                 true => 1.0 + excess,
