@@ -55,7 +55,7 @@ test-python: build
 
 ## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
-	cargo test --quiet --locked --profile slow-tests -p spillway-net --test analytic \
+	cargo test --quiet --locked --profile slow-tests -p spillway-net --test analytic --test clocks \
 		--test conservation --test pauses --test stepping -- --ignored
 	$(MAKE) fuzz FUZZ_SECONDS=10
 

@@ -102,7 +102,12 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
 @pytest.mark.filterwarnings("ignore:.*the excess waits, and delays keep growing")
 def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     """The figure at a tiny size: what switches ask is what the scheme says."""
-    smaller = ("topology.leaves=4", "traffic.incast.burst=200%", "switch.buffer=200KB")
+    smaller = (
+        "topology.clocks=exact",
+        "topology.leaves=4",
+        "traffic.incast.burst=200%",
+        "switch.buffer=200KB",
+    )
     own = recipe.find("default")
     tiny = replace(own, settings=(*own.settings, *smaller))
     monkeypatch.setitem(recipe.RECIPES, "default", tiny)
@@ -110,7 +115,13 @@ def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     monkeypatch.setattr(models, "MORE_QUERIES", queries)
     monkeypatch.setattr(traces, "TRACES", {})
     monkeypatch.setattr(models, "_FOLDERS", {})
-    assignments = ("duration=2ms", "topology.leaves=4", "switch.buffer=200KB", *queries)
+    assignments = (
+        "duration=2ms",
+        "topology.clocks=exact",
+        "topology.leaves=4",
+        "switch.buffer=200KB",
+        *queries,
+    )
     scale = Scale((1,), assignments, {"duration": "4ms", "one_in": 3})
     for figure in (models.BURSTS, models.FLIPS):
         figure = replace(figure, points=figure.points[-1:], scales={"quick": scale})

@@ -16,6 +16,7 @@ def star(senders, delay="10us", base="41.2us", sample="10us", **more):
     return {
         "topology.hosts": senders + 1,
         "topology.link_delay": delay,
+        "topology.clocks": "spread",
         # Four links, and a full packet on one of them.
         "topology.base_rtt": base,
         "leaf.queue_limit": "unlimited",

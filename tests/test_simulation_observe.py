@@ -27,7 +27,7 @@ SHORT = ["duration=300us", "traffic.websearch.load=0.5"]
 STAR = """
 name = "three"
 duration = "1ms"
-topology = { kind = "star", hosts = 4, host_rate = "8Gbps", link_delay = "10us" }
+topology = { kind = "star", hosts = 4, host_rate = "8Gbps", link_delay = "10us", clocks = "exact" }
 transport = { kind = "udp", rate = "8Gbps", mss = "960B", header = "40B" }
 [[traffic]]
 name = "three"

@@ -317,13 +317,14 @@ def test_runs_have_the_reference_s_peculiarities(tmp_path):
     found, plain = pfabric.scenario_of(str(file)).resolved, Scenario.load("pfabric").resolved
     peculiar = {"probe_after": 0, "knows_receiver": True}
     assert found["transport"] == {**plain["transport"], **peculiar}
-    assert found["topology"] == {**plain["topology"], "arrivals_first": True}
+    peculiar = {"arrivals_first": True, "clocks": "exact"}
+    assert found["topology"] == {**plain["topology"], **peculiar}
     assert all(found[section] == plain[section] for section in ("switch", "nic", "routing"))
 
 
 @pytest.mark.parametrize("name", ["pfabric", "pfabric-yaps"])
 def test_the_scenario_runs(name):
-    result = spillway.run(name, set=["duration=1ms"])
+    result = spillway.run(name, set=["duration=1ms", "topology.clocks=exact"])
     assert result.status == "complete"
     flows = result.flows
     assert flows.num_rows > 30 and flows["fct_ps"].null_count == 0

@@ -308,6 +308,20 @@ def _common_folder(sweep: Sweep) -> Path | None:
     return Path(os.path.commonpath(written)) if written else None
 
 
+def _clocks(clocks: Mapping[str, Sequence[float]] | None) -> str:
+    """How far clocks are off."""
+    if clocks is None:
+        return "exact"
+    parts = [
+        f"{what} {low:+g} to {high:+g} ppm"
+        for what, (low, high) in (
+            ("hosts", clocks["hosts_ppm"]),
+            ("switches", clocks["switches_ppm"]),
+        )
+    ]
+    return "spread: " + ", ".join(parts)
+
+
 def facts(facts: Mapping[str, Any]) -> RenderableType:
     """The facts that follow from a scenario: network, buffers, traffic."""
     network = Table.grid(padding=(0, 2))
@@ -320,6 +334,7 @@ def facts(facts: Mapping[str, Any]) -> RenderableType:
         f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "
         f"oversubscription {facts['oversubscription']:.3g}",
     )
+    network.add_row("clocks", _clocks(facts["clocks"]))
     network.add_row(
         "base RTT",
         f"{facts['base_rtt_us']:.6g} us; bandwidth-delay product {size(facts['bdp_bytes'])}",

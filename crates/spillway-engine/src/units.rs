@@ -102,14 +102,117 @@ impl fmt::Display for Time {
     }
 }
 
-/// The speed of a line, as a whole number of picoseconds per byte.
+/// The time that a byte takes on a line, in whole [fractions](ByteTime::FRACTIONS) of a picosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteTime(u64);
+
+impl ByteTime {
+    /// The fractions of a picosecond, as a power of two: 0.1 ppm of a byte's time at 800 Gbps.
+    const BITS: u32 = 20;
+    /// How many fractions a picosecond has.
+    pub const FRACTIONS: u64 = 1 << ByteTime::BITS;
+
+    /// So many picoseconds.
+    pub const fn from_ps(ps: u64) -> ByteTime {
+        ByteTime(ps << ByteTime::BITS)
+    }
+    /// The picoseconds, which need not be a whole number.
+    pub const fn ps(self) -> f64 {
+        self.0 as f64 / ByteTime::FRACTIONS as f64
+    }
+    /// The time that `bytes` bytes take on a line that was idle, rounded up.
+    #[inline(always)]
+    pub const fn time_of(self, bytes: u64) -> Time {
+        Rest::NONE.and_then(self, bytes).0
+    }
+    /// The same, but the end of time where there are too many.
+    pub const fn saturating_time_of(self, bytes: u64) -> Time {
+        let fractions = self.0 as u128 * bytes as u128 + Rest::NONE.0 as u128;
+        let ps = fractions >> ByteTime::BITS;
+        if ps > u64::MAX as u128 { Time::MAX } else { Time(ps as u64) }
+    }
+    /// The whole picoseconds of the exact time of `bytes` bytes.
+    pub const fn time_within(self, bytes: u64) -> Time {
+        Time(((self.0 as u128 * bytes as u128) >> ByteTime::BITS) as u64)
+    }
+    /// The whole bytes that pass within a span.
+    pub const fn bytes_in(self, span: Time) -> u64 {
+        (((span.0 as u128) << ByteTime::BITS) / self.0 as u128) as u64
+    }
+    /// The bytes that have begun to pass within a span.
+    pub const fn bytes_begun_in(self, span: Time) -> u64 {
+        ((span.0 as u128) << ByteTime::BITS).div_ceil(self.0 as u128) as u64
+    }
+    /// How much of a byte is left after the whole bytes that pass within a span, in whole
+    /// picoseconds.
+    pub const fn beyond_bytes(self, span: Time) -> Time {
+        let left = ((span.0 as u128) << ByteTime::BITS) % self.0 as u128;
+        Time((left >> ByteTime::BITS) as u64)
+    }
+}
+
+/// A device's clock: how much longer a time lasts that the device measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Clock {
+    /// In parts of 2^31; below 0 if the clock is fast.
+    longer: i32,
+}
+
+impl Clock {
+    /// A clock that is right.
+    pub const EXACT: Clock = Clock { longer: 0 };
+    /// The most parts in a thousand million by which a clock may be off: 1%.
+    pub const MOST_PPB: i64 = 10_000_000;
+
+    /// A clock that is off by so many parts in a thousand million: slow, if below 0.
+    pub const fn off_by_ppb(ppb: i64) -> Clock {
+        assert!(-Clock::MOST_PPB <= ppb && ppb <= Clock::MOST_PPB, "a clock is off by 1% at most");
+        Clock { longer: (-ppb * (1 << 31) / (1_000_000_000 + ppb)) as i32 }
+    }
+    /// By how many parts in a thousand million it is off.
+    pub fn ppb(self) -> f64 {
+        let longer = f64::from(self.longer) / f64::from(1_u32 << 31);
+        -1e9 * longer / (1.0 + longer)
+    }
+    /// How long a time lasts that the device takes for `exact`, rounded up.
+    pub const fn stretch(self, exact: Time) -> Time {
+        Time(self.stretched(exact.0))
+    }
+    const fn stretched(self, exact: u64) -> u64 {
+        let more = (exact as i128 * self.longer as i128 + (1 << 31) - 1) >> 31;
+        (exact as i128 + more) as u64
+    }
+}
+
+/// What a line that is busy without a break keeps of a picosecond: packets end at whole ones,
+/// rounded up, and the next begins when its predecessor really ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest(u32);
+
+impl Rest {
+    /// Of a line that was idle.
+    pub const NONE: Rest = Rest((ByteTime::FRACTIONS - 1) as u32);
+
+    /// The time from the end of what was sent before to that of `bytes` bytes more, and what is left
+    /// then.
+    #[inline(always)]
+    pub const fn and_then(self, byte: ByteTime, bytes: u64) -> (Time, Rest) {
+        let fractions = byte.0 as u128 * bytes as u128 + self.0 as u128;
+        let rest = fractions as u32 & (ByteTime::FRACTIONS - 1) as u32;
+        (Time((fractions >> ByteTime::BITS) as u64), Rest(rest))
+    }
+}
+
+/// The speed of a line: its nominal rate, and the time that a byte takes by the clock of the device
+/// that sends.
 ///
-/// If a rate does not give a whole number, it is rounded to the next slower one that does;
-/// [`Rate::is_exact`] tells.
+/// If a nominal rate does not give a whole number of picoseconds per byte, it is rounded to the next
+/// slower one that does; [`Rate::is_exact`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
-    ps_per_byte: u64,
+    byte_time: ByteTime,
     bits_per_second: u64,
+    clock: Clock,
 }
 
 impl Rate {
@@ -119,28 +222,46 @@ impl Rate {
         if !(8..=8_000_000_000_000).contains(&bits_per_second) {
             return None;
         }
-        let ps_per_byte = 8_000_000_000_000_u64.div_ceil(bits_per_second);
-        Some(Rate { ps_per_byte, bits_per_second })
+        let byte_time = ByteTime::from_ps(8_000_000_000_000_u64.div_ceil(bits_per_second));
+        Some(Rate { byte_time, bits_per_second, clock: Clock::EXACT })
     }
-    /// The picoseconds that a byte takes.
-    pub const fn ps_per_byte(self) -> u64 {
-        self.ps_per_byte
+    /// The same by another clock.
+    pub const fn by_clock(self, clock: Clock) -> Rate {
+        let ps = 8_000_000_000_000_u64.div_ceil(self.bits_per_second);
+        Rate { byte_time: ByteTime(clock.stretched(ByteTime::from_ps(ps).0)), clock, ..self }
+    }
+    /// The same by an exact clock.
+    pub const fn nominal(self) -> Rate {
+        self.by_clock(Clock::EXACT)
+    }
+    /// The clock of the device that sends.
+    pub const fn clock(self) -> Clock {
+        self.clock
+    }
+    /// The time that a byte takes.
+    pub const fn byte_time(self) -> ByteTime {
+        self.byte_time
+    }
+    /// The picoseconds that a byte takes, which need not be a whole number.
+    pub const fn ps_per_byte(self) -> f64 {
+        self.byte_time.ps()
     }
     /// The time that `bytes` bytes take.
     pub const fn time_of(self, bytes: u64) -> Time {
-        Time(bytes * self.ps_per_byte)
+        self.byte_time.time_of(bytes)
     }
     /// The whole bytes that pass within a span.
     pub const fn bytes_in(self, span: Time) -> u64 {
-        span.0 / self.ps_per_byte
+        self.byte_time.bytes_in(span)
     }
-    /// The rate in bits per second, as it was given.
+    /// The nominal rate in bits per second, as it was given.
     pub const fn bits_per_second(self) -> u64 {
         self.bits_per_second
     }
-    /// Whether a byte takes a whole number of picoseconds, so that nothing was rounded.
+    /// Whether a byte takes a whole number of picoseconds at the nominal rate, so that nothing was
+    /// rounded.
     pub const fn is_exact(self) -> bool {
-        self.bits_per_second * self.ps_per_byte == 8_000_000_000_000
+        8_000_000_000_000_u64.is_multiple_of(self.bits_per_second)
     }
 }
 
@@ -163,17 +284,66 @@ mod tests {
         // 8 bits / 10e9 bits per second = 0.8 ns.
         for (gbps, ps) in [(1, 8000), (10, 800), (25, 320), (40, 200), (100, 80), (200, 40)] {
             let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap();
-            assert_eq!((rate.ps_per_byte(), rate.is_exact()), (ps, true));
+            assert_eq!((rate.byte_time(), rate.is_exact()), (ByteTime::from_ps(ps), true));
         }
-        assert_eq!(Rate::from_bits_per_second(400_000_000_000).unwrap().ps_per_byte(), 20);
-        assert_eq!(Rate::from_bits_per_second(800_000_000_000).unwrap().ps_per_byte(), 10);
+        for (gbps, ps) in [(400, 20.0), (800, 10.0)] {
+            assert_eq!(Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap().ps_per_byte(), ps);
+        }
     }
 
     #[test]
     fn a_rate_that_does_not_divide_rounds_to_the_slower_side() {
         // 8e12 / 3e9 = 2666.67 ps per byte.
         let rate = Rate::from_bits_per_second(3_000_000_000).unwrap();
-        assert_eq!((rate.ps_per_byte(), rate.is_exact()), (2667, false));
+        assert_eq!((rate.ps_per_byte(), rate.is_exact()), (2667.0, false));
+    }
+
+    /// A clock that is 300 ppm slow makes a byte at 100 Gbps last 80 / 0.9997 = 80.0240072 ps. 1,500
+    /// bytes take 120,036.0108 ps.
+    #[test]
+    fn a_slow_clock_stretches_every_byte() {
+        let exact = Rate::from_bits_per_second(100_000_000_000).unwrap();
+        let slow = exact.by_clock(Clock::off_by_ppb(-300_000));
+        assert!((slow.ps_per_byte() - 80.024_007_2).abs() < 1e-6, "{}", slow.ps_per_byte());
+        assert_eq!(slow.time_of(1_500), Time::from_ps(120_037));
+        assert_eq!((slow.bits_per_second(), slow.nominal()), (100_000_000_000, exact));
+        assert!(exact.by_clock(Clock::off_by_ppb(100_000)).ps_per_byte() < 80.0);
+        assert_eq!(exact.by_clock(Clock::off_by_ppb(0)), exact);
+        // By that clock a second is 1 / 0.9997 of a second long.
+        let second = slow.clock().stretch(Time::from_ms(1_000));
+        assert!(second.ps().abs_diff(1_000_300_090_027) < 1_000, "{second}");
+        assert_eq!(slow.clock().ppb().round(), -300_000.0);
+    }
+
+    /// A byte of a picosecond and a quarter: four packets of one byte end after 1.25, 2.5, 3.75 and
+    /// 5 ps, rounded up, and the fifth begins at 5 again.
+    #[test]
+    fn packets_without_a_gap_share_what_is_left_of_a_picosecond() {
+        let byte = ByteTime(ByteTime::FRACTIONS * 5 / 4);
+        let (mut rest, mut end, mut ends) = (Rest::NONE, 0, Vec::new());
+        for _ in 0..5 {
+            let (lasts, left) = rest.and_then(byte, 1);
+            (rest, end) = (left, end + lasts.ps());
+            ends.push(end);
+        }
+        assert_eq!(ends, [2, 3, 4, 5, 7]);
+        assert_eq!((byte.time_of(4), byte.time_of(5)), (Time::from_ps(5), Time::from_ps(7)));
+        assert_eq!(
+            (byte.time_within(4), byte.time_within(5)),
+            (Time::from_ps(5), Time::from_ps(6))
+        );
+        let ps = Time::from_ps;
+        assert_eq!((byte.bytes_in(ps(6)), byte.bytes_begun_in(ps(6))), (4, 5));
+        assert_eq!((byte.bytes_in(ps(5)), byte.bytes_begun_in(ps(5))), (4, 4));
+        // Six picoseconds are four bytes and one picosecond.
+        assert_eq!(byte.beyond_bytes(ps(6)), ps(1));
+        assert_eq!(byte.saturating_time_of(u64::MAX), Time::MAX);
+    }
+
+    #[test]
+    fn at_whole_picoseconds_nothing_is_left() {
+        let (lasts, rest) = Rest::NONE.and_then(ByteTime::from_ps(80), 1_500);
+        assert_eq!((lasts, rest), (Time::from_ps(120_000), Rest::NONE));
     }
 
     #[test]

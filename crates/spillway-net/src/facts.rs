@@ -3,7 +3,7 @@
 use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
 use crate::summary::capacity;
-use crate::topology::LineId;
+use crate::topology::{Clocks, LineId, Node, Topology};
 use crate::traffic::{Expected, Source};
 use crate::transport::Transport;
 use serde_json::{Map, Value, json};
@@ -27,16 +27,35 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
         "host_gbps": gbps(host_rate.bits_per_second()),
         "tiers": (0..scenario.tiers.len()).filter_map(|t| tier(scenario, t)).collect::<Value>(),
         "oversubscription": hosts_bps as f64 / capacity_bps as f64,
+        "clocks": clocks(topology),
         "base_rtt_us": base_rtt * 1e-6,
         "min_rto_us": min_rto.map(|time| time.ps() as f64 * 1e-6),
         "min_rto_base_rtts": min_rto.map(|time| time.ps() as f64 / base_rtt),
-        "bdp_bytes": host_rate.bytes_in(scenario.base_rtt),
+        "bdp_bytes": host_rate.nominal().bytes_in(scenario.base_rtt),
         "full_packet_bytes": transport.full_packet(),
         "first_rtt_bytes": transport.first_rtt_bytes(host_rate, scenario.base_rtt),
         "load_of": load_of,
         "capacity_gbps": gbps(capacity_bps),
         "traffic": traffic(scenario, capacity_bps, most_flows),
     })
+}
+
+/// How far hosts' and switches' clocks are off, from the slowest to the fastest, in ppm; null where
+/// they are exact.
+fn clocks(topology: &Topology) -> Value {
+    let range = |of_hosts: bool| {
+        let lines = topology.lines.iter();
+        let ppm = lines
+            .filter(|line| matches!(line.from, Node::Host(_)) == of_hosts)
+            .map(|line| line.rate.clock().ppb() / 1e3);
+        let (low, high) = ppm.fold((f64::MAX, f64::MIN), |(l, h), ppm| (l.min(ppm), h.max(ppm)));
+        let tenths = |ppm: f64| (ppm * 10.0).round() / 10.0 + 0.0;
+        json!([tenths(low), tenths(high)])
+    };
+    match topology.clocks {
+        Clocks::Exact => Value::Null,
+        Clocks::Spread { .. } => json!({ "hosts_ppm": range(true), "switches_ppm": range(false) }),
+    }
 }
 
 /// A rough estimate of the packets that hosts send in a run, acks included. Traffic with a rate

@@ -29,7 +29,7 @@ impl Packets {
     /// nanoseconds, packets of another size are sent faster or slower.
     fn fastest_on(&self, line: &LineSpec) -> f64 {
         if !line.whole_ns {
-            return 1.0 / line.rate.ps_per_byte() as f64;
+            return 1.0 / line.rate.ps_per_byte();
         }
         let fast = |bytes: u64| bytes as f64 / line.time_of(bytes).ps() as f64;
         if self.count > 1 { fast(self.full).max(fast(self.last)) } else { fast(self.last) }
@@ -37,7 +37,8 @@ impl Packets {
 }
 
 /// The time from the first bit sent to the last bit received, if all packets are sent back to back
-/// and each is forwarded once it has arrived completely. Exact for a path without other traffic.
+/// and each is forwarded once it has arrived completely. Exact for a path without other traffic, but
+/// for a picosecond for each packet and line where clocks are not exact.
 ///
 /// With n packets of equal size s, the last leaves line i at sum_{j<=i} s/r_j + (n-1) max_{j<=i}
 /// s/r_j. The one packet behind them, which is not larger, waits on each line for its own arrival

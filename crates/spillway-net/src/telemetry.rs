@@ -9,7 +9,7 @@ use spillway_engine::Time;
 pub const HOPS: usize = 5;
 
 /// What a port writes: its state when it begins to send the packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hop {
     /// The time.
     pub time: Time,
@@ -18,7 +18,7 @@ pub struct Hop {
     /// The bytes that it had sent before.
     pub sent_bytes: u64,
     /// The time of a byte on its line.
-    pub ps_per_byte: u64,
+    pub ps_per_byte: f64,
 }
 
 /// How exactly telemetry is told.
@@ -70,7 +70,7 @@ impl Fields {
 }
 
 /// What the ports on a packet's path have written, in order. An ack carries it back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Telemetry {
     count: u8,
     hops: [Hop; HOPS],
@@ -117,7 +117,7 @@ pub(crate) mod tests {
                 time: Time::from_us(us),
                 queue_bytes,
                 sent_bytes,
-                ps_per_byte: 800,
+                ps_per_byte: 800.0,
             });
         }
         telemetry
@@ -136,7 +136,7 @@ pub(crate) mod tests {
             time: Time::from_ps(time),
             queue_bytes,
             sent_bytes,
-            ps_per_byte: 80,
+            ps_per_byte: 80.0,
         };
         let (before, now) = (hop(1_000_999, 1_023, 700), hop(1_084_000, 2_048, 319));
         let exact = Difference { ps: 83_001, sent_bytes: 1_025, queue_bytes: 319 };

@@ -14,6 +14,7 @@ use crate::scenario::{Scenario, Sources};
 use crate::simulation::{Progress, Simulation};
 use crate::traffic::FlowColumns;
 use spillway_engine::Time;
+use spillway_settings::{Table, Value};
 use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId};
 use std::path::Path;
 
@@ -50,7 +51,7 @@ pub(crate) fn columns(flows: &[Listed]) -> FlowColumns {
     }
 }
 
-/// Reads a scenario. A list of flows is added, whose class has the number 0.
+/// Reads a scenario, with exact clocks. A list of flows is added, whose class has the number 0.
 pub(crate) fn scenario(text: &str, flows: &[Listed]) -> Scenario {
     scenario_of(text, &columns(flows))
 }
@@ -58,7 +59,10 @@ pub(crate) fn scenario(text: &str, flows: &[Listed]) -> Scenario {
 /// The same with all columns that a list may have.
 pub(crate) fn scenario_of(text: &str, list: &FlowColumns) -> Scenario {
     let text = format!("{text}\n[[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\"\n");
-    let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut given: Table = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    if let Some(Value::Table(topology)) = given.get_mut("topology") {
+        topology.entry("clocks").or_insert("exact".into());
+    }
     let sources = Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) };
     Scenario::read(given, &sources).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }

@@ -376,7 +376,8 @@ fn moody(period: &str, transport: &str, flow: Listed) -> Run {
         ..Sources::of(Path::new(""))
     };
     let text = with_list(&text(&nic, transport));
-    finish(Simulation::new(Scenario::read(text.parse().unwrap(), &sources).unwrap()))
+    let given = by_exact_clocks(text.parse().unwrap());
+    finish(Simulation::new(Scenario::read(given, &sources).unwrap()))
 }
 
 #[test]

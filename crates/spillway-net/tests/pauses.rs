@@ -361,6 +361,7 @@ fn refused(more: &str) -> String {
 
 fn refusal(text: &str) -> String {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let given = by_exact_clocks(given);
     let list = columns(&[(0, 1, 1, 0)]);
     let sources = Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) };
     match Scenario::read(given, &sources) {

@@ -68,6 +68,7 @@ fn what_cannot_be_counted_is_refused() {
     let error = |rate: &str, traffic: &str| {
         let text = format!(
             "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2000\nhost_rate = \"{rate}\"\n\
+             clocks = \"exact\"\n\
              [transport]\nmax_rto = \"10s\"\n[[traffic]]\nname = \"big\"\n{traffic}"
         );
         let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));

@@ -246,7 +246,7 @@ impl BdpSize {
         match self {
             BdpSize::Bytes(bytes) => bytes,
             BdpSize::Bdp(times) => {
-                times.times(rate.bytes_in(base_rtt)).unwrap_or(MOST_BYTES).min(MOST_BYTES)
+                times.times(rate.nominal().bytes_in(base_rtt)).unwrap_or(MOST_BYTES).min(MOST_BYTES)
             }
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     fn quantities_are_exact() {
         assert_eq!(time("25.2us"), Some(Time::from_ns(25_200)));
         assert_eq!(time("0us"), Some(Time::ZERO));
-        assert_eq!(rate("10Gbps").map(Rate::ps_per_byte), Some(800));
+        assert_eq!(rate("10Gbps").map(Rate::ps_per_byte), Some(800.0));
         assert_eq!((size("5.12KB"), size("4MiB")), (Some(5_120), Some(4 << 20)));
         assert_eq!(share("37.5%"), Some(0.375));
     }

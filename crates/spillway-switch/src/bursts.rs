@@ -6,7 +6,7 @@
 //! `beta` of the burst's maximum. A port is examined whenever a packet leaves it.
 
 use crate::burst::{Burst, KeyGradient};
-use spillway_engine::Time;
+use spillway_engine::{ByteTime, Time};
 
 /// What counts as a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,8 +97,8 @@ struct Unbounded {
 }
 
 impl Unbounded {
-    fn serve(&mut self, now: Time, ps_per_byte: u64) {
-        let served = now.since(self.idle_from).ps() / ps_per_byte;
+    fn serve(&mut self, now: Time, byte_time: ByteTime) {
+        let served = byte_time.bytes_in(now.since(self.idle_from));
         self.excess = self.excess.saturating_sub(served);
         self.idle_from = self.idle_from.max(now);
     }
@@ -110,13 +110,13 @@ impl Bursts {
         Bursts { tracing, ports: vec![Port::default(); ports], over: Vec::new() }
     }
 
-    /// A packet has left a port. The port may now hold `limit` bytes, and takes `ps_per_byte`
-    /// picoseconds to send a byte.
-    pub fn departs(&mut self, left: Left, ps_per_byte: u64, limit: Option<u64>) {
+    /// A packet has left a port. The port may now hold `limit` bytes, and takes `byte_time`
+    /// to send a byte.
+    pub fn departs(&mut self, left: Left, byte_time: ByteTime, limit: Option<u64>) {
         let Left { now, port: number, bytes, sent } = left;
         let BurstTracing { above, beta } = self.tracing;
         let port = &mut self.ports[number as usize];
-        port.unbounded.serve(now, ps_per_byte);
+        port.unbounded.serve(now, byte_time);
         port.unbounded.idle_from = sent;
         let start = *port.start.get_or_insert(now);
         port.burst.sample(now, bytes, sent, PAST);
@@ -139,9 +139,9 @@ impl Bursts {
     }
 
     /// A packet for a port that holds `bytes` bytes has been lost.
-    pub fn loses(&mut self, now: Time, port: u32, size: u32, bytes: u64, ps_per_byte: u64) {
+    pub fn loses(&mut self, now: Time, port: u32, size: u32, bytes: u64, byte_time: ByteTime) {
         let port = &mut self.ports[port as usize];
-        port.unbounded.serve(now, ps_per_byte);
+        port.unbounded.serve(now, byte_time);
         port.unbounded.excess += u64::from(size);
         port.demand_bytes = port.demand_bytes.max(bytes + port.unbounded.excess);
         port.lost_packets += 1;
@@ -149,9 +149,9 @@ impl Bursts {
     }
 
     /// What a port that holds `bytes` bytes would hold if nothing had ever been lost.
-    pub fn unbounded(&self, now: Time, port: u32, bytes: u64, ps_per_byte: u64) -> u64 {
+    pub fn unbounded(&self, now: Time, port: u32, bytes: u64, byte_time: ByteTime) -> u64 {
         let mut unbounded = self.ports[port as usize].unbounded;
-        unbounded.serve(now, ps_per_byte);
+        unbounded.serve(now, byte_time);
         bytes + unbounded.excess
     }
 
@@ -203,6 +203,8 @@ impl Limits {
 mod tests {
     use super::*;
 
+    const BYTE: ByteTime = ByteTime::from_ps(800);
+
     /// A port of 10 Gbps, which takes 800 ps for a byte. A burst is more than 10,000 bytes, and
     /// lasts until half of its maximum is left.
     struct Bench {
@@ -219,16 +221,16 @@ mod tests {
         /// A packet of 1000 bytes leaves port 1 and has been sent 800 ns later.
         fn leaves(&mut self, bytes: u64, limit: Option<u64>) {
             let sent = self.now + Time::from_ns(800);
-            self.bursts.departs(Left { now: self.now, port: 1, bytes, sent }, 800, limit);
+            self.bursts.departs(Left { now: self.now, port: 1, bytes, sent }, BYTE, limit);
             self.now = sent;
         }
 
         fn loses(&mut self, size: u32, bytes: u64) {
-            self.bursts.loses(self.now, 1, size, bytes, 800);
+            self.bursts.loses(self.now, 1, size, bytes, BYTE);
         }
 
         fn unbounded(&self, bytes: u64) -> u64 {
-            self.bursts.unbounded(self.now, 1, bytes, 800)
+            self.bursts.unbounded(self.now, 1, bytes, BYTE)
         }
     }
 

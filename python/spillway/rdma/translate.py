@@ -72,7 +72,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
         **({} if plain else {"completion": "last-ack"}),
         "topology": {
             "kind": "graph",
-            **({} if plain else {"whole_ns": True}),
+            **({"clocks": "exact"} if plain else {"whole_ns": True}),
             "base_rtt": time_text(paths.largest_rtt_ns),
         },
         **_routing(topology, plain, next_hops),

@@ -63,6 +63,7 @@ def _star(disc: Disc, transport: str, hosts: int) -> dict[str, Any]:
             "hosts": hosts,
             "host_rate": "10Gbps",
             "link_delay": "10us",
+            "clocks": "exact",
         },
         "switch": {
             "buffer": "unlimited",

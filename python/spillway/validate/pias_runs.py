@@ -72,6 +72,7 @@ def scenario(reference: Reference, place: Path) -> Scenario:
             "fabric_rate": "40Gbps",
             "host_delay": "20.2us",
             "fabric_delay": "200ns",
+            "clocks": "exact",
         },
         "routing": {"kind": "spray"},
         "switch": {

@@ -204,6 +204,7 @@ def _topology(network: Network) -> dict[str, Any]:
     found: dict[str, Any] = {
         "kind": "graph",
         "whole_ns": True,
+        "clocks": "exact",
         "switch": [
             {"name": f"n{switch}", "tier": network.tiers[switch]} for switch in network.switches
         ],

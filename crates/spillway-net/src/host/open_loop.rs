@@ -58,6 +58,8 @@ impl Hosts {
         clock.next += payload;
         if clock.next < size {
             let gap = rate.gap(payload as u32 + transport.header, &mut clock.random);
+            let nic = scenario.topology.nics[flow.spec.src as usize];
+            let gap = scenario.topology.lines[nic as usize].rate.clock().stretch(gap);
             net.events.push(net.now + gap, Kind::Clock.key(flow.id));
         }
         let remaining = flow.remaining(piece.seq);

@@ -155,17 +155,17 @@ impl Network {
     /// Bytes that a line has sent until a time, from which on nothing has happened.
     pub fn sent_bytes_by(&self, line_id: u32, time: Time) -> u64 {
         let line = &self.lines[line_id as usize];
-        line.accepted_bytes - self.busy_until(line_id).since(time).ps() / line.ps_per_byte
+        line.accepted_bytes - line.byte_time.bytes_in(self.busy_until(line_id).since(time))
     }
 
     /// How long a line has been sending until now: the time of what was put on it, less what is
     /// still to be sent.
     pub fn busy_time(&self, line_id: u32) -> Time {
         let line = &self.lines[line_id as usize];
-        let given = line.time_of(line.accepted_bytes);
+        let given = line.byte_time.time_within(line.accepted_bytes);
         let saved = self.failures.cut_short(line_id)
             + self.whole_ns.as_ref().map_or(Time::ZERO, |whole| whole.saved(line_id));
-        given - self.busy_until(line_id).since(self.now) - saved
+        given.since(self.busy_until(line_id).since(self.now) + saved)
     }
 
     /// Prefetches what the next events will need: a line, the packet that arrives on it, and that
@@ -303,9 +303,10 @@ impl Network {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
             self.write_telemetry(line_id, id);
         }
+        let end = self.busy_until(line_id);
         let packet = &mut self.packets[id];
         let line = &mut self.lines[line_id as usize];
-        let exact = line.time_of(packet.size.into());
+        let exact = line.lasts(self.now, end, packet.size.into());
         let lasts = match &mut self.whole_ns {
             None => exact,
             Some(whole) => whole.cut(line_id, exact),
@@ -331,7 +332,7 @@ impl Network {
             time: self.now,
             queue_bytes: switch.waiting_bytes(port, &self.packets[id]),
             sent_bytes: line.accepted_bytes,
-            ps_per_byte: line.ps_per_byte,
+            ps_per_byte: line.byte_time.ps(),
         });
     }
 

@@ -128,10 +128,10 @@ impl Network {
     /// Packets on a line whose turn has not come.
     fn not_begun(&self, line: &Line) -> u64 {
         let (mut waiting, mut id) = (0, line.head);
-        while id != NO_PACKET {
+        // Each begins when the one before it ends. The first has begun.
+        while id != NO_PACKET && self.packets[id].next != NO_PACKET {
             let packet = &self.packets[id];
-            let begins = packet.time.since(line.delay + line.time_of(packet.size.into()));
-            waiting += u64::from(begins > self.now);
+            waiting += u64::from(packet.time.since(line.delay) > self.now);
             id = packet.next;
         }
         waiting

@@ -96,7 +96,7 @@ impl Network {
     #[inline(always)]
     pub fn wait(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
-        line.waits = true;
+        line.begin_waiting();
         match line.waking {
             Waking::Deferred | Waking::InOrder | Waking::BestInOrder => {
                 self.ports[line.from as usize].waiting.add(line.busy_until, line_id);
@@ -163,9 +163,10 @@ impl Network {
             self.packet_hops += u64::from(sent.is_some());
             line.waits = waits;
             let next = match sent {
-                Some(Sent::Ahead(size)) => time + line.time_of(size.into()),
+                Some(Sent::Ahead(size)) => time + line.lasts_ahead(size.into()),
                 Some(Sent::Packet(id)) => {
                     line.send(time, id, &mut self.packets, &mut self.events);
+                    line.catch_up_rest();
                     if waits {
                         switch.prefetch_next(port, &self.packets);
                     }

@@ -3,7 +3,7 @@
 use super::ring::PortFifo;
 use crate::event::Kind;
 use crate::topology::LineSpec;
-use spillway_engine::{EventQueue, Time};
+use spillway_engine::{ByteTime, EventQueue, Rest, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// What makes a waiting port send again.
@@ -67,13 +67,16 @@ pub(crate) struct Line {
     /// The propagation delay.
     pub delay: Time,
     /// The time that a byte takes to be sent.
-    pub ps_per_byte: u64,
+    pub byte_time: ByteTime,
     /// The packet that arrives next.
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
-    /// When the tail arrives.
-    tail_arrival: Time,
+    /// What is left of a picosecond at `busy_until`.
+    rest: Rest,
+    /// The same for the packet whose departure the port waits for, where those behind it are on
+    /// the line already.
+    rest_told: Rest,
     /// Where it leads: a host or a switch.
     pub to: u32,
     /// Its own number.
@@ -98,10 +101,11 @@ impl Line {
         Line {
             busy_until: Time::ZERO,
             delay: spec.delay,
-            ps_per_byte: spec.rate.ps_per_byte(),
+            byte_time: spec.rate.byte_time(),
             head: NO_PACKET,
             tail: NO_PACKET,
-            tail_arrival: Time::ZERO,
+            rest: Rest::NONE,
+            rest_told: Rest::NONE,
             to,
             number,
             from,
@@ -124,8 +128,40 @@ impl Line {
     /// arrives.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
-        let lasts = self.time_of(packet.size.into());
+        let lasts = self.lasts(now, self.busy_until, packet.size.into());
         self.occupy_for(now, packet, lasts)
+    }
+
+    /// How long so many bytes will take that are put on the line now, behind what it sends until
+    /// `end`. Called once for each packet: the rest of a picosecond is carried over to the next.
+    #[inline(always)]
+    pub fn lasts(&mut self, now: Time, end: Time, bytes: u64) -> Time {
+        let rest = if end < now { Rest::NONE } else { self.rest };
+        let (lasts, rest) = rest.and_then(self.byte_time, bytes);
+        self.rest = rest;
+        lasts
+    }
+
+    /// The port begins to wait for the end of what it sends.
+    #[inline(always)]
+    pub fn begin_waiting(&mut self) {
+        self.waits = true;
+        self.rest_told = self.rest;
+    }
+
+    /// How long the next packet lasts that the port sends from the end it waited for on, where it is
+    /// on the line already.
+    #[inline(always)]
+    pub fn lasts_ahead(&mut self, bytes: u64) -> Time {
+        let (lasts, rest) = self.rest_told.and_then(self.byte_time, bytes);
+        self.rest_told = rest;
+        lasts
+    }
+
+    /// What the port waited for has been put on the line at that moment.
+    #[inline(always)]
+    pub fn catch_up_rest(&mut self) {
+        self.rest_told = self.rest;
     }
 
     /// The same for a packet that takes this long to be sent.
@@ -165,14 +201,13 @@ impl Line {
         events: &mut EventQueue,
     ) {
         let tail = std::mem::replace(&mut self.tail, id);
-        let tail_arrival = std::mem::replace(&mut self.tail_arrival, arrival);
         if self.head == NO_PACKET {
             self.head = id;
             events.push(arrival, Kind::Arrival.key(self.number));
         } else {
             let tail = &mut packets[tail];
             tail.next = id;
-            tail.prev = gap(arrival - tail_arrival);
+            tail.prev = gap(arrival - tail.time);
         }
     }
 
@@ -192,18 +227,18 @@ impl Line {
 
     /// Bytes sent until now.
     pub fn sent_bytes(&self, now: Time) -> u64 {
-        self.accepted_bytes - self.busy_until.since(now).ps() / self.ps_per_byte
+        self.accepted_bytes - self.byte_time.bytes_in(self.busy_until.since(now))
     }
 
     /// How much of the byte that is being sent is still to be sent.
     pub fn rest_of_byte(&self, now: Time) -> Time {
-        Time::from_ps(self.busy_until.since(now).ps() % self.ps_per_byte)
+        self.byte_time.beyond_bytes(self.busy_until.since(now))
     }
 
-    /// The time that this many bytes take to be sent.
+    /// The time that this many bytes take to be sent on an idle line.
     #[inline(always)]
     pub fn time_of(&self, bytes: u64) -> Time {
-        Time::from_ps(bytes * self.ps_per_byte)
+        self.byte_time.time_of(bytes)
     }
 }
 

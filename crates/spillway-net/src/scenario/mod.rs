@@ -186,7 +186,8 @@ impl Scenario {
         let limits_table = section.finish()?;
 
         let mut section = root.section("topology")?;
-        let network = topology::read(&mut section, folder)?;
+        let mut network = topology::read(&mut section, folder)?;
+        network.set_clocks(seed);
         Limits::check_lines(network.lines.len())?;
         let mut transport_section = root.section("transport")?;
         let transport_given = transport_section.rest();
@@ -271,7 +272,7 @@ impl Scenario {
         let mut volume = Volume::of(&network);
         let mut loads = Loads::of(&network);
         let rates = network.nics.iter().map(|&line| network.lines[line as usize].rate);
-        let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
+        let fastest = rates.min_by_key(|rate| rate.byte_time()).expect("a network has hosts");
         let whole_ns = network.lines[0].whole_ns;
         let access =
             |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt), whole_ns };

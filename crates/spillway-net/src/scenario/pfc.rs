@@ -242,7 +242,7 @@ impl PfcSettings {
     /// room there, too: then there are three. Where times are cut, full packets come a little
     /// faster than the line's rate.
     fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
-        let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
+        let bytes = |time: Time| line.rate.byte_time().bytes_begun_in(time);
         let arriving = |time: Time| match line.whole_ns {
             true => {
                 let each = line.time_of(self.mtu).ps().max(1);

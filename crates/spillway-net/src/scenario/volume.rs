@@ -25,7 +25,7 @@ impl Volume {
     /// Nothing is sent yet.
     pub fn of(topology: &Topology) -> Volume {
         let rates = topology.lines.iter().map(|line| line.rate);
-        let slowest = rates.max_by_key(|rate| rate.ps_per_byte()).expect("a network has links");
+        let slowest = rates.max_by_key(|rate| rate.byte_time()).expect("a network has links");
         Volume { slowest, in_all: 0.0 }
     }
 
@@ -37,8 +37,8 @@ impl Volume {
             |problem| Err(SettingsError::new(format!("traffic.{}", source.name()), problem));
         let size = expected.largest;
         let packets = Packets::of(size.max(1), transport.mss, transport.header);
-        let bytes = u128::from(packets.count) * u128::from(packets.full);
-        if bytes * u128::from(self.slowest.ps_per_byte()) > u128::from(LONGEST.ps()) {
+        let bytes = packets.count.saturating_mul(packets.full);
+        if self.slowest.byte_time().saturating_time_of(bytes) > LONGEST {
             let line = format!("a line of {}", self.slowest);
             return refuse(format!("a flow of {size} bytes takes more than 53 days on {line}"));
         }

@@ -21,7 +21,7 @@ pub(super) fn of(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for line in topology.lines.iter().filter(|line| !line.rate.is_exact()) {
-        let ps = line.rate.ps_per_byte();
+        let ps = line.rate.nominal().ps_per_byte();
         let rate = line.rate;
         warnings.push(format!("{rate} is not a whole number of ps per byte: {ps} ps are used"));
     }

@@ -180,9 +180,11 @@ impl Simulation {
         let links = &mut self.record.links;
         for (number, busy_before) in (0..).zip(&mut self.instruments.busy_before) {
             let busy = self.network.busy_time(number);
-            let before = std::mem::replace(busy_before, busy);
-            if busy > before {
-                let utilisation = (busy - before).ps() as f64 / interval.ps() as f64;
+            // Where clocks are not exact, what is busy is known to a picosecond.
+            let grown = busy.since(*busy_before).min(interval);
+            *busy_before += grown;
+            if grown > Time::ZERO {
+                let utilisation = grown.ps() as f64 / interval.ps() as f64;
                 links.push(LinkRow { time_ps: now.ps(), link: Name(number), utilisation });
             }
         }

@@ -500,7 +500,7 @@ mod tests {
         let text = r#"
             duration = "1ms"
             transport = { kind = "hpcc" }
-            topology = { kind = "star", hosts = 3, host_rate = "10Gbps", link_delay = "10us" }
+            topology = { kind = "star", hosts = 3, host_rate = "10Gbps", link_delay = "10us", clocks = "exact" }
             [[traffic]]
             name = "two"
             kind = "persistent"

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// Twice the propagation delay of the longest path between two hosts, plus one full packet at the
 /// slowest link of that path.
 ///
-/// Paths are those of fewest hops. The longest is the one with the most propagation, and among
+/// Rates are nominal. Paths are those of fewest hops. The longest is the one with the most propagation, and among
 /// equals the one with the slowest link. It is searched for when first asked for, and kept.
 pub fn base_rtt(topology: &Topology, full_packet_bytes: u64) -> Time {
     let LongestPath(known) = &topology.longest_path;
@@ -32,7 +32,7 @@ pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
         let of_host = matches!((line.from, line.to), (Node::Host(_), _) | (_, Node::Host(_)));
         let longest = if of_host { &mut host_links } else { &mut fabric };
         *longest = (*longest).max(line.delay);
-        most.per_byte = most.per_byte.max(line.rate.time_of(1));
+        most.per_byte = most.per_byte.max(line.rate.nominal().time_of(1));
     }
     most.propagation = host_links * 2 + fabric * (2 * u64::from(hops));
     most.round_trip(full_packet_bytes)
@@ -86,7 +86,7 @@ struct Span {
 impl Span {
     fn of(topology: &Topology, line: LineId) -> Span {
         let line = &topology.lines[line as usize];
-        Span { propagation: line.delay, per_byte: line.rate.time_of(1) }
+        Span { propagation: line.delay, per_byte: line.rate.nominal().time_of(1) }
     }
 
     /// The round trip: the propagation twice, and a full packet at the slowest link.

@@ -1,5 +1,6 @@
 //! The catalogue of topologies, and how a scenario's `[topology]` becomes one of them.
 
+use super::clocks::Clocks;
 use super::{Topology, dumbbell, fat_tree, graph, leaf_spine, star};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Key, Section, SettingsError, nearest_name, quantity};
@@ -60,6 +61,7 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
             let meaning = "whether a packet's time on a line is cut to whole nanoseconds";
             let whole_ns = section.optional_flag("whole_ns", meaning)? == Some(true);
             topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns);
+            topology.clocks = Clocks::read(section, whole_ns)?;
             let meaning = "whether a port that can send chooses only after all packets of the same \
                            moment have arrived";
             topology.arrivals_first =

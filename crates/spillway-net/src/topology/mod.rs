@@ -6,6 +6,7 @@
 //! added.
 
 mod base_rtt;
+mod clocks;
 mod dumbbell;
 mod fabric;
 mod fat_tree;
@@ -16,6 +17,7 @@ mod names;
 mod star;
 
 pub use base_rtt::{base_rtt, base_rtt_at_most};
+pub use clocks::Clocks;
 pub(crate) use fabric::{Fabric, Search};
 pub use kinds::{KINDS, Kind, read};
 pub use names::OwnNames;
@@ -54,9 +56,10 @@ pub struct LineSpec {
 }
 
 impl LineSpec {
-    /// The time that a packet of this many bytes takes to be sent.
+    /// The least time that a packet of this many bytes takes to be sent: a picosecond more, where
+    /// clocks are not exact, after some other packets.
     pub fn time_of(&self, bytes: u64) -> Time {
-        let exact = self.rate.time_of(bytes);
+        let exact = self.rate.byte_time().time_within(bytes);
         if self.whole_ns { in_whole_ns(exact) } else { exact }
     }
 }
@@ -92,6 +95,8 @@ pub struct Topology {
     pub are_racks_alike: bool,
     /// Whether ports choose what to send after all packets of the same moment have arrived.
     pub arrivals_first: bool,
+    /// How far devices' clocks are off.
+    pub clocks: Clocks,
     /// Found when first needed.
     longest_path: LongestPath,
 }

@@ -245,8 +245,8 @@ impl ClosedLoop {
 
     /// The longest backlog of the sender's own line with which windows may still grow.
     pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
-        let ps = |bytes: u64| bytes.saturating_mul(rate.ps_per_byte());
-        let time = |size: BdpSize| Time::from_ps(ps(size.bytes(rate, base_rtt)));
+        let byte_time = rate.nominal().byte_time();
+        let time = |size: BdpSize| byte_time.saturating_time_of(size.bytes(rate, base_rtt));
         self.windows.host_backlog.map_or(Time::MAX, time)
     }
 
@@ -269,11 +269,12 @@ impl ClosedLoop {
             moves_next: false,
             whole_ns: access.whole_ns,
             is_for_full: false,
+            clock: access.rate.clock(),
             pace: 0,
             credit: 0,
         };
         if self.windows.initial == InitialWindow::LineRate {
-            window.set_paced(window.cwnd, access.rate.ps_per_byte() as f64);
+            window.set_paced(window.cwnd, access.rate.nominal().ps_per_byte());
         }
         window
     }

@@ -303,7 +303,7 @@ impl Hpcc {
                 continue;
             }
             let dt = ps as f64;
-            let ps_per_byte = now.ps_per_byte as f64;
+            let ps_per_byte = now.ps_per_byte;
             let (queue, sent) = (queue_bytes as f64, sent_bytes as f64);
             let in_use = queue * ps_per_byte / self.base_rtt + sent * ps_per_byte / dt;
             if in_use > most {

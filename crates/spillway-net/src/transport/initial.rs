@@ -35,7 +35,7 @@ impl Access {
     /// The rate at which its host's line sends, in bits per second: a little less than it was given
     /// where a byte would not take whole picoseconds.
     pub fn line_rate(&self) -> f64 {
-        8e12 / self.rate.ps_per_byte() as f64
+        8e12 / self.rate.nominal().ps_per_byte()
     }
 
     /// The bandwidth-delay product: the bytes that the line carries in a base RTT.

@@ -134,10 +134,10 @@ impl PowerTcp {
         for (now, before) in telemetry.since(&self.before) {
             let dt = (now.time - before.time).ps() as f64;
             // Relative to the port's rate, and to what it sends in a base RTT.
-            let bytes = dt / now.ps_per_byte as f64;
+            let bytes = dt / now.ps_per_byte;
             let growth = now.queue_bytes as f64 - before.queue_bytes as f64;
             let current = (growth + (now.sent_bytes - before.sent_bytes) as f64) / bytes;
-            let voltage = 1.0 + now.queue_bytes as f64 * now.ps_per_byte as f64 / self.tau;
+            let voltage = 1.0 + now.queue_bytes as f64 * now.ps_per_byte / self.tau;
             let power = current.max(self.params.least_current) * voltage;
             if power > norm {
                 (norm, span) = (power, dt.min(self.tau));

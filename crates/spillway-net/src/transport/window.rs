@@ -2,7 +2,7 @@
 
 use crate::telemetry::Telemetry;
 use crate::topology::in_whole_ns;
-use spillway_engine::Time;
+use spillway_engine::{Clock, Time};
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct Window {
     pub whole_ns: bool,
     /// Whether a short packet needs as much room as a full one.
     pub is_for_full: bool,
+    /// The host's clock, by which gaps between packets are measured.
+    pub clock: Clock,
     /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
     /// limits them.
     pub pace: u32,
@@ -69,9 +71,10 @@ impl Window {
         Time::from_ps(bytes * u64::from(self.pace))
     }
 
-    /// The gap to the next packet, which is to be `exact`: cut, where times are, as a line's.
+    /// The gap to the next packet, which is to be `exact`, by the host's clock; cut, where times
+    /// are, as a line's.
     pub fn gap(&self, exact: Time) -> Time {
-        if self.whole_ns { in_whole_ns(exact) } else { exact }
+        if self.whole_ns { in_whole_ns(exact) } else { self.clock.stretch(exact) }
     }
 
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
@@ -219,9 +222,17 @@ pub(super) mod tests {
             moves_next: false,
             whole_ns: false,
             is_for_full: false,
+            clock: Clock::EXACT,
             pace: 0,
             credit: 0,
         }
+    }
+
+    /// A host that is 250 ppm slow lets 1,000 ns last for 1,000 / 0.99975 = 1,000.25006 ns.
+    #[test]
+    fn gaps_are_those_of_the_hosts_clock() {
+        let window = Window { clock: Clock::off_by_ppb(-250_000), ..segments(1, 1) };
+        assert_eq!(window.gap(Time::from_ns(1_000)), Time::from_ps(1_000_251));
     }
 
     /// At 200 ps a byte 1,048 bytes take 209.6 ns, and 1,000 bytes 200 ns.

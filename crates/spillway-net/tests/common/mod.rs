@@ -12,6 +12,7 @@ use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Counters, Progress, Simulation};
 use spillway_net::summary::summarize;
 use spillway_net::traffic::FlowColumns;
+use spillway_settings as settings;
 use spillway_switch::DropReason;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -168,11 +169,22 @@ pub fn columns(flows: &[Listed]) -> FlowColumns {
     }
 }
 
-/// Reads a scenario whose lists of flows are all this one.
+/// The same scenario with exact clocks, unless it says which it has.
+pub fn by_exact_clocks(mut given: settings::Table) -> settings::Table {
+    if let Some(settings::Value::Table(topology)) = given.get_mut("topology")
+        && !topology.contains_key("whole_ns")
+    {
+        topology.entry("clocks").or_insert("exact".into());
+    }
+    given
+}
+
+/// Reads a scenario whose lists of flows are all this one. Its clocks are exact unless it says
+/// otherwise.
 pub fn scenario_with(text: &str, list: &FlowColumns) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let read = Scenario::read(
-        given,
+        by_exact_clocks(given),
         &Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) },
     );
     read.unwrap_or_else(|error| panic!("{error}\n{text}"))

@@ -379,10 +379,19 @@ fn completion(seed: u64) -> &'static str {
     if is_by_ack { "completion = \"last-ack\"" } else { "" }
 }
 
-/// Whether times of transmission are cut to whole nanoseconds, in a fifth of all scenarios.
-fn whole_ns(seed: u64) -> &'static str {
-    let is_cut = Draw(Stream::new(seed, "whole-ns", 0)).once_in(5);
-    if is_cut { "whole_ns = true" } else { "" }
+/// Whether times of transmission are cut to whole nanoseconds, in a fifth of all scenarios, and how
+/// far clocks are off, in two fifths.
+fn clocks(seed: u64) -> &'static str {
+    if Draw(Stream::new(seed, "whole-ns", 0)).once_in(5) {
+        return "whole_ns = true";
+    }
+    let wide = "host_clocks = \"-9000..9000ppm\"\nswitch_clocks = \"-9000..9000ppm\"";
+    Draw(Stream::new(seed, "clocks", 0)).one(&[
+        "clocks = \"exact\"",
+        "clocks = \"exact\"",
+        "clocks = \"spread\"",
+        wide,
+    ])
 }
 
 /// Whether ports choose after the arrivals of the same moment, in a sixth of all scenarios.
@@ -694,7 +703,7 @@ pub fn case(seed: u64) -> Case {
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         completion(seed),
-        whole_ns(seed),
+        clocks(seed),
         arrivals_first(seed),
         routing(seed, draw),
         nic,

@@ -132,7 +132,7 @@ pub struct Hop {
     /// The bytes that the port had sent before.
     sent_bytes: u64,
     /// The time of a byte at the port's rate.
-    ps_per_byte: u64,
+    ps_per_byte: f64,
 }
 
 /// What a controller is told about an ack.

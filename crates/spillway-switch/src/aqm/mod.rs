@@ -242,8 +242,8 @@ fn finite(bytes: u64) -> Option<u64> {
 /// The fewest bytes behind which a packet may wait for this long: at the slowest port, where a full
 /// packet has just begun to be sent.
 fn bytes_behind(wait: Time, environment: &Environment) -> Option<u64> {
-    let slowest = environment.port_rates.iter().map(|rate| rate.ps_per_byte()).max()?;
-    Some(wait.ps().div_ceil(slowest).saturating_sub(environment.full_packet.into()))
+    let slowest = environment.port_rates.iter().map(|rate| rate.nominal().byte_time()).max()?;
+    Some(slowest.bytes_begun_in(wait).saturating_sub(environment.full_packet.into()))
 }
 
 /// A threshold's bytes, where a packet counts as a full one.

@@ -149,10 +149,10 @@ impl Policy for MqEcn {
             quantum.expect("`params` refuses schedulers without turns") as f64 * params.delay
         };
         let port = |&rate: &Rate| Port {
-            most: params.delay / rate.ps_per_byte() as f64,
+            most: params.delay / rate.nominal().ps_per_byte(),
             round: 0.0,
             rate,
-            step: Time::from_ps(rate.ps_per_byte().saturating_mul(params.idle_step)),
+            step: rate.nominal().byte_time().saturating_time_of(params.idle_step),
             free_at: Time::ZERO,
             turn: 0,
             is_over: true,

@@ -190,7 +190,7 @@ impl Cbm {
             true => params.alpha_first_rtt,
             false => of_queue_class(&params.alpha, queue_class),
         };
-        let ps_per_byte = buffer.rate(buffer.port_of(queue)).ps_per_byte() as f64;
+        let ps_per_byte = buffer.rate(buffer.port_of(queue)).nominal().ps_per_byte();
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
         now.since(queued_at).ps() as f64 * self.congested(queue_class) > limit
     }

@@ -165,14 +165,15 @@ impl Policy for EnhancedDynamicThresholds {
     fn new(params: &EnhancedDynamicThresholdsParams, environment: &Environment) -> Self {
         let burst = u64::from(params.burst_packets) * u64::from(environment.full_packet);
         // The end of time, if the buffer is unlimited.
-        let whole = |rate: &Rate| environment.capacity.saturating_mul(rate.ps_per_byte());
+        let whole =
+            |rate: &Rate| rate.nominal().byte_time().saturating_time_of(environment.capacity);
         let port = |rate: &Rate| {
-            let fast = burst.saturating_mul(rate.ps_per_byte()) / 4;
+            let fast = rate.nominal().byte_time().saturating_time_of(burst).ps() / 4;
             Port {
                 burst_packets: params.burst_packets,
                 burst_time: params.burst_time.unwrap_or(Time::from_ps(fast)),
                 drain_packets: params.drain_packets,
-                max_time: params.max_time.unwrap_or_else(|| Time::from_ps(whole(rate))),
+                max_time: params.max_time.unwrap_or_else(|| whole(rate)),
                 empty_at: Time::ZERO,
                 state: State::Controlled,
             }

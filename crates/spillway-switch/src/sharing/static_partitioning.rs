@@ -138,7 +138,7 @@ fn share_limit(share: f64, environment: &Environment) -> u64 {
 /// RTT C / sqrt(n).
 fn rtt_limit(flows: f64, rate: Rate, environment: &Environment) -> u64 {
     let rtt = environment.base_rtt.ps() as f64;
-    (rtt / rate.ps_per_byte() as f64 / flows.sqrt()) as u64
+    (rtt / rate.nominal().ps_per_byte() / flows.sqrt()) as u64
 }
 
 impl Watch for StaticPartitioning {}

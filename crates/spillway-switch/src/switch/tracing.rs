@@ -98,7 +98,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// What a port would hold if nothing had ever been lost; `None` if bursts are not followed.
     pub fn unbounded_bytes(&self, now: Time, port: u32) -> Option<u64> {
         let bursts = self.bursts.as_ref()?;
-        let rate = self.buffer.rate(port).ps_per_byte();
+        let rate = self.buffer.rate(port).byte_time();
         Some(bursts.unbounded(now, port, self.buffer.port_bytes(port), rate))
     }
 
@@ -193,7 +193,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         if let Some(bursts) = &mut self.bursts {
             let port = self.buffer.port_of(queue);
-            let rate = self.buffer.rate(port).ps_per_byte();
+            let rate = self.buffer.rate(port).byte_time();
             bursts.loses(now, port, size, self.buffer.port_bytes(port), rate);
         }
         self.note_drop(queue, size);
@@ -208,7 +208,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let bytes = self.buffer.port_bytes(port) - u64::from(held);
         let left = Left { now, port, bytes, sent };
         if let Some(bursts) = &mut self.bursts {
-            bursts.departs(left, rate.ps_per_byte(), limit);
+            bursts.departs(left, rate.byte_time(), limit);
         }
     }
 

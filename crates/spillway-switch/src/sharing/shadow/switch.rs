@@ -16,7 +16,7 @@ use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
 use crate::policy::Arrival;
 use crate::scheduling::{Head, Scheduling};
-use spillway_engine::Time;
+use spillway_engine::{Rest, Time};
 use std::collections::VecDeque;
 
 /// A packet that would wait under LQD.
@@ -45,6 +45,8 @@ pub struct ShadowSwitch {
     ports: Vec<u32>,
     /// When each port can send again.
     idle_at: Vec<Time>,
+    /// What is left of a picosecond then.
+    rest: Vec<Rest>,
     /// The number of packets that wait at each port.
     backlog: Vec<u32>,
     /// With `release_at_end`, for every port the queue and bytes in transmission.
@@ -84,6 +86,7 @@ impl ShadowSwitch {
             ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
             buffer,
             idle_at: vec![Time::ZERO; ports],
+            rest: vec![Rest::NONE; ports],
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
@@ -120,7 +123,10 @@ impl ShadowSwitch {
         }
         let place = port as usize;
         if self.backlog[place] == 0 {
-            self.idle_at[place] = self.idle_at[place].max(arrival.now + self.delay);
+            let begins = arrival.now + self.delay;
+            if self.idle_at[place] < begins {
+                (self.idle_at[place], self.rest[place]) = (begins, Rest::NONE);
+            }
         }
         let (size, came) = (arrival.size, arrival.now);
         self.enter(port, arrival.queue, Virtual { size, prediction: Prediction::None, came });
@@ -272,7 +278,10 @@ impl ShadowSwitch {
             } else {
                 self.buffer.subtract_bytes(queue, size);
             }
-            self.idle_at[place] += self.buffer.rate(port).time_of(on_the_wire.into());
+            let byte_time = self.buffer.rate(port).byte_time();
+            let (lasts, rest) = self.rest[place].and_then(byte_time, on_the_wire.into());
+            self.idle_at[place] += lasts;
+            self.rest[place] = rest;
         }
     }
 

@@ -1,0 +1,89 @@
+//! Equal senders at one drop-tail port: with equal clocks one starves the others, with spread ones
+//! they share.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::*;
+
+/// How many senders, what they send by, how the buffer is shared, and for how long.
+struct Case {
+    senders: u32,
+    transport: &'static str,
+    sharing: &'static str,
+    duration: &'static str,
+}
+
+/// Jain's index of what was delivered: 1 where all have the same, 1/n where one has all.
+fn fairness(case: &Case, clocks: &str, seed: u64) -> f64 {
+    let Case { senders, transport, sharing, duration } = case;
+    // A fair share of the buffer is 50 packets of 1,500 B.
+    let buffer = senders * 75;
+    let run = run(&format!(
+        "seed = {seed}\nduration = \"{duration}\"\nstop = \"{duration}\"\n\
+         [topology]\nkind = \"star\"\nhosts = {}\nhost_rate = \"10Gbps\"\n{clocks}\n\
+         [switch]\nbuffer = \"{buffer}KB\"\nsharing = \"{sharing}\"\n\
+         [transport]\n{transport}\n\
+         [[traffic]]\nname = \"all\"\nkind = \"persistent\"\nsenders = \"0..{}\"\n\
+         receiver = {senders}",
+        senders + 1,
+        senders - 1
+    ));
+    let got: Vec<f64> = run.flows.iter().map(|flow| flow.delivered as f64).collect();
+    assert_eq!(got.len() as u32, *senders);
+    let squares: f64 = got.iter().map(|bytes| bytes * bytes).sum();
+    got.iter().sum::<f64>().powi(2) / (f64::from(*senders) * squares)
+}
+
+const EXACT: &str = "clocks = \"exact\"";
+const SPREAD: &str = "clocks = \"spread\"";
+/// All that fill a queue without marks.
+const TRANSPORTS: [&str; 5] = [
+    "kind = \"newreno\"",
+    "kind = \"cubic\"",
+    "kind = \"dctcp\"",
+    "kind = \"newreno\"\nloss_detection = \"rack\"",
+    "kind = \"udp\"\nrate = \"10Gbps\"",
+];
+const SHARING: [&str; 3] = ["cs", "dt", "lqd"];
+
+#[test]
+fn equal_clocks_starve_a_sender_and_spread_ones_do_not() {
+    for transport in TRANSPORTS {
+        let case = Case { senders: 2, transport, sharing: "cs", duration: "100ms" };
+        let (exact, spread) = (fairness(&case, EXACT, 1), fairness(&case, SPREAD, 1));
+        assert!(exact < 0.6, "{transport}: {exact}");
+        assert!(spread > 0.95, "{transport}: {spread}");
+    }
+}
+
+#[test]
+fn clocks_may_be_spread_by_hand() {
+    let case = |clocks: &str| {
+        let case = Case { senders: 3, transport: TRANSPORTS[0], sharing: "dt", duration: "100ms" };
+        fairness(&case, &format!("clocks = \"spread\"\n{clocks}"), 1)
+    };
+    let equal = "host_clocks = \"0..0ppm\"\nswitch_clocks = \"0..0ppm\"";
+    assert!(case(equal) < 0.6);
+    assert!(case("host_clocks = \"-400..-200ppm\"\nswitch_clocks = \"0..0ppm\"") > 0.9);
+}
+
+/// Over two draws of clocks, or over `CLOCK_SEEDS`; prints a line for each case.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn equal_senders_share_under_every_policy_and_transport() {
+    let given = std::env::var("CLOCK_SEEDS").ok();
+    let seeds = given.map_or(2, |seeds| seeds.parse().expect("a number of seeds"));
+    for (transport, sharing) in TRANSPORTS.into_iter().flat_map(|t| SHARING.map(|s| (t, s))) {
+        for senders in [2, 3, 8] {
+            let case = Case { senders, transport, sharing, duration: "2s" };
+            let all = on_all_cores(1..seeds + 1, |seed| fairness(&case, SPREAD, seed));
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let least = all.iter().copied().fold(1.0, f64::min);
+            let name = transport.replace('\n', ", ");
+            println!("{name:40} {sharing:3} {senders}: {mean:.3}, at least {least:.3}");
+            assert!(mean >= 0.95, "{senders} x {transport}, {sharing}: {all:?}");
+        }
+    }
+}
