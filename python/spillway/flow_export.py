@@ -34,7 +34,7 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
     flows = read.flows()
     classes: dict[str, dict[str, int]] = {}
     table = arrow.table(flows.take(_CHUNK))
-    with whole_file(file) as partial, _writer(partial, file.suffix, table.schema) as writer:
+    with whole_file(file, force) as partial, _writer(partial, file.suffix, table.schema) as writer:
         while table.num_rows:
             writer.write_table(table)
             _add_up(classes, table)

@@ -1,9 +1,14 @@
-"""Output: written to `NAME.partial`, and renamed when it is complete."""
+"""Output: written under another name, and renamed when it is complete.
+
+A folder is written at `NAME.partial`, which its writer holds; a file under a name that no other
+writer has, so that several may write the same one.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -45,7 +50,7 @@ def check_plain(file: Path) -> None:
 
 def check_file(file: Path) -> None:
     """Refuses a path where no file can be written, before any work is done."""
-    _check_name(_partial(file))
+    _check_name(file)
     if not file.parent.is_dir():
         raise ScenarioError(
             f"there is no folder {file.parent}", "make it first, or write elsewhere"
@@ -56,8 +61,6 @@ def check_file(file: Path) -> None:
         raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
     if checksums.lists(file):
         raise ScenarioError(f"{file} is part of a result, and is not replaced", _ELSEWHERE)
-    if _partial(file).is_dir():
-        raise ScenarioError(f"{_partial(file)} is a folder", "move it away, or write elsewhere")
     check_folder(file.parent)
 
 
@@ -117,14 +120,32 @@ def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], 
 
 
 @contextmanager
-def whole_file(file: Path) -> Iterator[Path]:
-    """A context in which a file is written as `FILE.partial`, and renamed when it is complete."""
-    partial = _partial(file)
+def whole_file(file: Path, force: bool = True) -> Iterator[Path]:
+    """A context in which a file is written under a name of its own, and renamed when complete.
+
+    Without `force` a file that has come there meanwhile is not replaced.
+    """
+    partial = file.parent / f".{secrets.token_hex(8)}.partial"
     try:
         yield partial
-        partial.replace(file)
+        if force:
+            partial.replace(file)
+        else:
+            _put_new(partial, file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _put_new(partial: Path, file: Path) -> None:
+    try:
+        os.link(partial, file)
+    except FileExistsError:
+        raise _taken(file) from None
+    except OSError:
+        # Not all file systems have hard links.
+        if os.path.lexists(file):
+            raise _taken(file) from None
+        partial.replace(file)
 
 
 def _partial(place: Path) -> Path:
@@ -190,7 +211,12 @@ class OutputFolder:
                 self._take_over()
         except OSError as error:
             raise ScenarioError(f"{self.partial} cannot be made: {error}", _ELSEWHERE) from error
-        self._lock = locked(self.partial / MARK)
+        try:
+            self._lock = locked(self.partial / MARK)
+        except OSError as error:
+            shutil.rmtree(self.partial, ignore_errors=True)
+            problem = f"{self.partial} cannot be written to: {error.strerror}"
+            raise ScenarioError(problem, _ELSEWHERE) from error
         return self
 
     def __exit__(
@@ -225,9 +251,15 @@ class OutputFolder:
         if not mark.is_file():
             hint = "move it away, or choose another place with --out"
             raise ScenarioError(f"{self.partial} is there already, and no run's", hint)
-        os.close(locked(mark))
-        shutil.rmtree(self.partial)
-        self.partial.mkdir()
+        lock = locked(mark)
+        try:
+            # Under a name of its own, since another run may make `partial` at once.
+            old = self.partial.with_name(f".{secrets.token_hex(8)}.partial")
+            self.partial.rename(old)
+            shutil.rmtree(old)
+            self.partial.mkdir()
+        finally:
+            os.close(lock)
 
 
 def locked(mark: Path) -> int:
@@ -235,12 +267,19 @@ def locked(mark: Path) -> int:
     lock = os.open(mark, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another run may have put its own folder in this place before the lock was held.
+        if os.fstat(lock).st_ino != mark.stat().st_ino:
+            raise FileNotFoundError
     except OSError:
         os.close(lock)
         hint = "wait for it, or choose another place with --out"
         raise ScenarioError(f"another run is writing to {mark.parent}", hint) from None
-    os.truncate(lock, 0)
-    os.write(lock, b"The run that writes here has not ended: this is no result.\n")
+    try:
+        os.truncate(lock, 0)
+        os.write(lock, b"The run that writes here has not ended: this is no result.\n")
+    except OSError:
+        os.close(lock)
+        raise
     return lock
 
 

@@ -98,9 +98,12 @@ class ModelFile:
             return False
         return True
 
-    def save(self, file: str | Path) -> None:
-        """Writes it to a file, completely or not at all. An existing file must be a model."""
+    def save(self, file: str | Path, *, force: bool = True) -> None:
+        """Writes it to a file, completely or not at all.
+
+        An existing file must be a model, and is not replaced without `force`.
+        """
         file = path_of(file)
-        check_new_file(file, True, self._what, type(self).is_one)
-        with whole_file(file) as partial:
+        check_new_file(file, force, self._what, type(self).is_one)
+        with whole_file(file, force) as partial:
             partial.write_bytes(self.content)

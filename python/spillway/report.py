@@ -43,7 +43,7 @@ def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> di
         for kind, entries in found.items():
             sections[kind] += entries
     content = page(sections)
-    with whole_file(file) as partial:
+    with whole_file(file, force) as partial:
         partial.write_bytes(content)
     return {"report": str(file), **{kind: len(found) for kind, found in sections.items()}}
 

@@ -53,10 +53,10 @@ class Training:
     kept: Look
     """How the training stood when the model was taken."""
 
-    def save_curve(self, file: str | Path) -> None:
-        """Writes the curve as CSV, a row for each look."""
+    def save_curve(self, file: str | Path, *, force: bool = True) -> None:
+        """Writes the curve as CSV, a row for each look. Without `force` no file is replaced."""
         check_file(Path(file))
-        with whole_file(Path(file)) as partial, partial.open("w", encoding="utf-8") as out:
+        with whole_file(Path(file), force) as partial, partial.open("w", encoding="utf-8") as out:
             rows = csv.writer(out, lineterminator="\n")
             rows.writerow(each.name for each in fields(Look))
             rows.writerows(astuple(look) for look in self.curve)

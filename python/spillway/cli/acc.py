@@ -212,9 +212,9 @@ def train(
         say("nothing is kept of it")
         raise typer.Exit(INTERRUPTED) from None
     if out is not None:
-        done.model.save(out)
+        done.model.save(out, force=force)
     if curve is not None:
-        done.save_curve(curve)
+        done.save_curve(curve, force=force)
     rows = [
         {key: None if value != value else value for key, value in asdict(look).items()}
         for look in done.curve

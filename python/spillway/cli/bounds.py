@@ -183,7 +183,7 @@ def train(
         },
     }
     if out is not None:
-        trained[depth].models[method.value].save(out)
+        trained[depth].models[method.value].save(out, force=force)
     display(document, tables.trained(trained), as_json)
     if out is not None:
         console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
@@ -240,7 +240,7 @@ def evaluate(
     }
     if out is not None:
         own = [chosen.bounds(job.inputs(chosen.features)) for job in seen]
-        with whole_file(out) as partial:
+        with whole_file(out, force) as partial:
             files.write_list(read[0].with_bounds(own), partial, out.suffix)
     display(document, tables.evaluated(chosen, scores, errors, is_synthetic, kinds), as_json)
     if out is not None:

@@ -198,7 +198,7 @@ def train(
     scores = {} if training.scores is None else {"kept back": training.scores}
     for name, group in others.items():
         scores[name] = oracles.evaluate(training.model, join(group))
-    _finish(training, scores, out, as_json)
+    _finish(training, scores, out, force, as_json)
 
 
 @oracle.command()
@@ -221,7 +221,7 @@ def default(
         check_new_file(out, force, "a model", oracles.Model.is_one)
     with ProgressBar(console(sys.stderr), 2) as bar:
         training, scores = chosen.make(bar.follow)
-    _finish(training, {"another seed": scores}, out, as_json)
+    _finish(training, {"another seed": scores}, out, force, as_json)
 
 
 @oracle.command("eval")
@@ -270,7 +270,11 @@ def show(model: ModelArgument, as_json: JsonOption = False) -> None:
 
 
 def _finish(
-    training: Training, scores: Mapping[str, Scores], out: Path | None, as_json: bool
+    training: Training,
+    scores: Mapping[str, Scores],
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Writes a model and prints how good it is."""
     from rich.console import Group
@@ -278,7 +282,7 @@ def _finish(
     from spillway.oracle import tables
 
     if out is not None:
-        training.model.save(out)
+        training.model.save(out, force=force)
     document = {
         "model": _told(training.model),
         "balance": training.balance,

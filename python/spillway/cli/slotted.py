@@ -176,7 +176,7 @@ def arrivals(
     else:
         keys = _keys(set, [])["arrivals"]
         made = _arrivals(source, 8 if ports is None else ports, buffer, seed, keys)
-    made.write(out)
+    made.write(out, force=force)
     document = {"file": str(out), "ports": made.ports, "slots": made.slots, "packets": len(made)}
     display(document, Text(f"{made} written to {out}{note}"), as_json)
 
@@ -264,7 +264,7 @@ def search(
         "ratio": _finite(found.ratio),
     }
     if out is not None:
-        found.arrivals.write(out, {**about, "version": _core.__version__})
+        found.arrivals.write(out, {**about, "version": _core.__version__}, force=force)
     document = {
         **about,
         "packets": len(found.arrivals),

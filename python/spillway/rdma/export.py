@@ -63,15 +63,15 @@ def export(
     (fct_file, *_), (pfc_file, *_) = places
     if pfc_file is not None:
         run.check_pauses()
-    times = None if fct_file is None else _write(fct_file, run.times())
-    frames = None if pfc_file is None else _write(pfc_file, run.pauses())
+    times = None if fct_file is None else _write(fct_file, run.times(), force)
+    frames = None if pfc_file is None else _write(pfc_file, run.pauses(), force)
     finished = run.result.summary["flows"]
     return Exported(times, finished["started"] - finished["completed"], frames)
 
 
-def _write(file: Path, lines: Iterator[str]) -> int:
+def _write(file: Path, lines: Iterator[str], force: bool) -> int:
     count = 0
-    with whole_file(file) as made, made.open("w", encoding="ascii") as out:
+    with whole_file(file, force) as made, made.open("w", encoding="ascii") as out:
         for line in lines:
             out.write(line + "\n")
             count += 1

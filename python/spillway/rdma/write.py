@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import json
+import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +63,24 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
         for part, text in zip(parts, texts, strict=True):
             part.write_text(text, encoding="utf-8")
         Scenario.load(parts[-1]).read()
-        with deferred():
+        with deferred(), _alone(out.parent):
+            check(out, force)
             for part, place in zip(parts, places, strict=True):
                 part.replace(place)
     return Scenario.load(out)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """What happens within it is done by one process at a time."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        # Not all file systems lock folders.
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def toml_of(document: Mapping[str, Any], comments: list[str] | None = None) -> str:

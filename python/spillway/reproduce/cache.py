@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import parquet
-from spillway.folder import check_folder
+from spillway.folder import check_folder, whole_file
 from spillway.reproduce.point import Outcome
 
 if TYPE_CHECKING:
@@ -63,14 +62,8 @@ class Cache:
         table: pa.Table = outcome.samples if outcome.samples is not None else pa.table({})
         table = table.replace_schema_metadata({_ENTRY: json.dumps(entry).encode()})
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Under a unique name, because another process may be writing the same point.
-        handle, partial = tempfile.mkstemp(dir=self.folder, suffix=".partial")
-        os.close(handle)
-        try:
+        with whole_file(self._file(key)) as partial:
             parquet.write(table, partial)
-            Path(partial).replace(self._file(key))
-        finally:
-            Path(partial).unlink(missing_ok=True)
 
     def _file(self, key: str) -> Path:
         return self.folder / f"{key}.parquet"

@@ -228,7 +228,9 @@ class Arrivals:
             ports = ports_of(path, switch) or int(port.max()) + 1
         return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)
 
-    def write(self, file: str | Path, notes: Mapping[str, Any] | None = None) -> None:
+    def write(
+        self, file: str | Path, notes: Mapping[str, Any] | None = None, *, force: bool = True
+    ) -> None:
         """Writes a CSV or Parquet file that `read` reads, completely or not at all.
 
         Parquet records the numbers of ports and slots in its schema's metadata; CSV cannot.
@@ -240,6 +242,8 @@ class Arrivals:
         notes : mapping, optional
             Further information, stored as JSON under `spillway.notes` in Parquet, and not at all in
             CSV.
+        force : bool, optional
+            Whether an existing file is replaced.
         """
         import pyarrow as pa
         import pyarrow.csv
@@ -253,7 +257,7 @@ class Arrivals:
         noted = {"spillway.ports": str(self.ports), "spillway.slots": str(self.slots)}
         if notes is not None:
             noted["spillway.notes"] = json.dumps(notes, allow_nan=False)
-        with whole_file(path) as partial:
+        with whole_file(path, force) as partial:
             if path.suffix == ".csv":
                 pa.csv.write_csv(table, partial)
             else:

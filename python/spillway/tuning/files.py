@@ -71,7 +71,13 @@ class StudyFolder:
             self.place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ScenarioError(f"{self.place} cannot be made: {error}") from error
-        self._lock = locked(self.place / MARK)
+        try:
+            self._lock = locked(self.place / MARK)
+        except OSError as error:
+            if self._is_new:
+                shutil.rmtree(self.place, ignore_errors=True)
+            problem = f"{self.place} cannot be written to: {error.strerror}"
+            raise ScenarioError(problem, "is there room on the disk?") from error
         try:
             try:
                 if self._force:

@@ -1,0 +1,112 @@
+"""Several writers of one file, and disks that are full: whoever ends well has his own file."""
+
+import errno
+import fcntl
+import os
+import threading
+
+import pyarrow as pa
+import pytest
+
+import spillway
+from spillway import ScenarioError, folder, parquet
+from spillway.folder import OutputFolder, whole_file
+from support import TINY, names
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path):
+    file = tmp_path / "table.parquet"
+    with whole_file(file) as first, parquet.Writer(first, pa.schema({"a": pa.int64()})) as writer:
+        with whole_file(file) as second:
+            parquet.write(pa.table({"a": [5]}), second)
+        assert parquet.read(file)["a"].to_pylist() == [5]
+        writer.write_table(pa.table({"a": [7, 8]}))
+    assert parquet.read(file)["a"].to_pylist() == [7, 8]
+    assert [place.name for place in tmp_path.iterdir()] == ["table.parquet"]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path, monkeypatch, has_links):
+    def refuse(*_):
+        raise OSError(errno.EPERM, "no links here")
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", refuse)
+    file = tmp_path / "o.csv"
+    later = whole_file(file, force=False)
+    later.__enter__().write_text("second")
+    with whole_file(file, force=False) as first:
+        first.write_text("first")
+    with pytest.raises(ScenarioError, match=r"o\.csv is there already"):
+        later.__exit__(None, None, None)
+    assert file.read_text() == "first"
+    assert [place.name for place in tmp_path.iterdir()] == ["o.csv"]
+
+
+def test_a_file_may_be_read_as_any_other(tmp_path):
+    mask = os.umask(0o022)
+    try:
+        with whole_file(tmp_path / "o") as partial:
+            partial.write_text("x")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "o").stat().st_mode & 0o777 == 0o644
+
+
+def test_lists_of_two_scenarios_at_once(command, tmp_path):
+    """Whoever ends with 0 has his own flows there."""
+    given = [spillway.Scenario(TINY, assignments=[f"seed={seed}"]) for seed in (1, 2)]
+    rows = {}
+    from spillway import flow_export
+
+    def write(seed):
+        file = tmp_path / "list.csv"
+        try:
+            told = flow_export.write(given[seed].read(), file)
+            rows[seed] = told["flows"]
+        except ScenarioError as error:
+            rows[seed] = str(error)
+
+    threads = [threading.Thread(target=write, args=[seed]) for seed in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = [row for row in rows.values() if isinstance(row, int)]
+    refused = [row for row in rows.values() if isinstance(row, str)]
+    assert len(told) == 1 and "list.csv is there already" in refused[0]
+    assert len((tmp_path / "list.csv").read_text().splitlines()) == told[0] + 1
+    assert names() == ["list.csv"]
+
+
+def test_a_folder_that_another_run_has_taken_over_is_not_taken(tmp_path):
+    """A mark that was opened, and then moved away with its folder, is not held."""
+    place = tmp_path / "out"
+    (tmp_path / "out.partial").mkdir()
+    mark = tmp_path / "out.partial" / folder.MARK
+    mark.touch()
+    lock = fcntl.flock
+
+    def late(opened, how):
+        mark.rename(tmp_path / "moved")
+        mark.touch()
+        lock(opened, how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "flock", late)
+        with pytest.raises(ScenarioError, match="another run is writing"):
+            OutputFolder(place).__enter__()
+    with OutputFolder(place) as output:
+        (output.partial / "x").write_text("x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["moved", "out"]
+
+
+def test_a_full_disk_leaves_nothing(command, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    for arguments in (["run", TINY, "--out", "o"], ["run", TINY, "--seeds", "1..2", "--out", "o"]):
+        outcome = command(*arguments)
+        assert outcome.status == 2 and "No space left on device" in outcome.err
+        assert names() == []
