@@ -12,7 +12,7 @@ import pytest
 import spillway
 import tune_runs
 from spillway.tuning import journal, storage
-from support import TINY
+from support import TINY, flipped
 from tune_runs import alpha, drops
 
 
@@ -201,3 +201,68 @@ def test_no_message_has_the_password(command, monkeypatch):
     assert done.status == 130
     expected = "the same command goes on from what is in postgresql://u:***@localhost/x\n"
     assert expected in done.err
+
+
+# Flipped bits ------------------------------------------------------------------------------------
+
+
+def told(tuned):
+    """What was told of trials, default and confirmation, without what they cost."""
+    trials = [{**trial, "cpu_s": None} for trial in tuned.summary["trials"]]
+    return trials, tuned.summary["winners"], tuned.summary.get("confirmation")
+
+
+def flips(content, marks):
+    """The places of digits and letters behind some words."""
+    for mark in marks:
+        start = content.find(mark)
+        assert start >= 0, mark
+        yield from range(start, start + len(mark) + 60, 3)
+
+
+@pytest.mark.parametrize("kind", ["out", "storage"])
+def test_a_flipped_bit_of_a_study_is_noticed_or_harmless(tmp_path, kind):
+    place = {"out": tmp_path / "out"} if kind == "out" else {"storage": str(tmp_path / "x.journal")}
+    tune(**place)
+    file = tmp_path / ("out/study.db" if kind == "out" else "x.journal")
+    whole = file.read_bytes()
+    expected = told(tune(trials=5, **place))
+    marks = [b'"readings"', b'{"looks"', b'"sha256"', b'"values"', b'"violations"', b"confirmed:"]
+    noticed = 0
+    for at in flips(whole, [mark for mark in marks if mark in whole]):
+        file.write_bytes(flipped(whole, at))
+        (tmp_path / "out" / "summary.json").unlink(missing_ok=True)
+        try:
+            found = told(tune(trials=5, **place))
+        except spillway.SpillwayError as error:
+            assert "damaged" in str(error) or "cannot be read" in str(error)
+            noticed += 1
+        else:
+            assert found == expected
+    assert noticed > 40
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update trial_values set value = value - 1e6 where trial_id = 2",
+        "update trial_params set param_value = param_value + 0.0001 where trial_id = 2",
+        "update trial_user_attributes set value_json = replace(value_json, '4', '5')",
+        "update trial_user_attributes set key = 'outcomf' where trial_id = 2 and key = 'outcome'",
+        "update trials set state = 'PRUNED' where trial_id = 2",
+        "update trials set state = 'COMPLETF' where trial_id = 2",
+        "update trials set number = 9 where trial_id = 2",
+        "update study_user_attributes set value_json = replace(value_json, '.', '1')",
+        "update study_user_attributes set value_json = '{' where key = 'default'",
+        "update study_user_attributes set key = 'defaulu' where key = 'default'",
+        "update study_directions set direction = 'MAXIMIZE'",
+        "update studies set study_name = 'tunf'",
+        "delete from trial_values where trial_id = 3",
+    ],
+)
+def test_a_change_in_a_study_is_noticed(tmp_path, change):
+    tune(out=tmp_path / "out")
+    with sqlite3.connect(tmp_path / "out" / "study.db") as base:
+        assert base.execute(change).rowcount
+    with pytest.raises(spillway.SpillwayError, match="is damaged: |cannot be read"):
+        tune(out=tmp_path / "out", trials=5)

@@ -22,6 +22,7 @@ from spillway.errors import ScenarioError, SpillwayError
 from spillway.progress import Follow
 from spillway.scenario import Scenario
 from spillway.threads import side_by_side
+from spillway.tuning import seal
 from spillway.tuning.expression import DEFAULT, UndefinedError
 from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings
 from spillway.tuning.runs import Runs, StoppedError
@@ -128,7 +129,7 @@ def run(
         found = {name: values[0] for name, values in readings.items()}
         found[_EVENTS] = summaries[0]["events"]
         with lock:
-            study.set_user_attr(key, found)
+            study.set_user_attr(key, seal.sealed(key, found))
         return found
 
     done, is_interrupted = side_by_side(one, range(len(work)), jobs)
@@ -148,7 +149,7 @@ def run(
 def _key(scenario: Scenario, seed: int) -> str:
     """The name under which a study keeps a run of the confirmation."""
     resolved = scenario.set(f"seed={seed}").checked().resolved
-    return f"confirmed:{hashlib.sha256(resolved.encode()).hexdigest()[:32]}"
+    return f"{seal.CONFIRMED}{hashlib.sha256(resolved.encode()).hexdigest()[:32]}"
 
 
 def compared(aims: Aims, readings: Readings, default: Readings) -> dict[str, Any]:

@@ -88,6 +88,7 @@ class StudyFolder:
                     self.stay()
                 raise
             if is_complete and (self.place / SUMMARY).exists():
+                checksums.check(self.place, SUMMARY)
                 self.summary = read_document(self.place / SUMMARY)
                 self._is_whole = True
         except BaseException:

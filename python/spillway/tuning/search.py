@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.progress import Follow
 from spillway.threads import side_by_side
-from spillway.tuning import pruning, samplers
+from spillway.tuning import pruning, samplers, seal
 from spillway.tuning.goal import INVALID, Aims, MissingError, Readings
 from spillway.tuning.runs import Runs, StoppedError
 from spillway.tuning.space import Choices, Parameter, Space
@@ -28,7 +28,6 @@ MOST_KILLED = 3
 _MOST_DRAWN = 10
 """How many times as many combinations may be drawn as trials are wanted, if some are invalid."""
 _TURN_S = 1.0
-_OUTCOME = "outcome"
 _BEGUN = "begun"
 """How often a trial has been begun; only those whose values are all drawn have it."""
 
@@ -346,10 +345,12 @@ class Search:
             told["why"] = end.why
         if end.same_as is not None:
             told["same_as"] = end.same_as
-        trial.set_user_attr(_OUTCOME, told)
+        told["values"] = values if end.state == "complete" else None
         for text, violation in violations.items():
             if text not in trial.constraints:
                 trial.set_constraint(text, violation)
+        noted = self._study.get_trials(deepcopy=False)[trial.number]
+        trial.set_user_attr(seal.OUTCOME, seal.of_trial(noted, told))
         state = {"complete": TrialState.COMPLETE, "failed": TrialState.FAIL}
         ended = state.get(end.state, TrialState.PRUNED)
         best = self._best()
@@ -392,7 +393,7 @@ class Search:
 
 def outcome(trial: FrozenTrial) -> dict[str, Any]:
     """What was noted of a trial that is over; nothing of one that was cut short."""
-    found: dict[str, Any] = trial.user_attrs.get(_OUTCOME, {})
+    found: dict[str, Any] = trial.user_attrs.get(seal.OUTCOME, {})
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import check_file
+from spillway.tuning import seal
 from spillway.tuning.goal import Direction
 
 if TYPE_CHECKING:
@@ -23,8 +24,15 @@ FILE = "study.db"
 _JOURNAL = ".journal"
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
-_DAMAGES = ("disk image is malformed", "malformed database schema", "is not a database")
+_DAMAGES = (
+    "disk image is malformed",
+    "malformed database schema",
+    "is not a database",
+    "Could not decode",
+)
 """What SQLite says of a damaged file."""
+_UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What Optuna raises where it is given what it has not written; it checks nothing."""
 _REACH = "check the address, and whether the database can be reached"
 _SECRETS = ("password", "passwd", "sslpassword")
 """What is a password in the query of an address."""
@@ -95,14 +103,20 @@ def open_study(where: str | Path | None, name: str, directions: Sequence[Directi
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     kept = None if where is None else storage(where)
     with failures(str(where)):
-        study = optuna.create_study(
-            storage=kept, study_name=name, directions=directions, load_if_exists=True
-        )
-        for trial in study.get_trials(deepcopy=False):
-            if not isinstance(trial.user_attrs.get("outcome", {}), dict):
-                text = f"the study in {shown(str(where))} is damaged: it does not say what trial "
-                hint = "keep the study elsewhere, or put a copy in its place"
-                raise SpillwayError(f"{text}{trial.number + 1} has come to", hint)
+        try:
+            names = [] if kept is None else optuna.get_all_study_names(kept)
+            if names and str(where).endswith(FILE) and name not in names:
+                raise seal.DamagedError(f"it is called {names[0]!r}")
+            study = optuna.create_study(
+                storage=kept, study_name=name, directions=directions, load_if_exists=True
+            )
+            if [each.name.lower() for each in study.directions] != list(directions):
+                raise seal.DamagedError("it has other goals")
+            seal.check(study)
+        except _UNREADABLE as error:
+            text = f"the study in {shown(str(where))} is damaged: {error}"
+            hint = "keep the study elsewhere, or put a copy in its place"
+            raise SpillwayError(text, hint) from error
         return study
 
 

@@ -19,7 +19,7 @@ from spillway.progress import Follow, duration
 from spillway.run import prepared
 from spillway.scenario import Scenario, Source
 from spillway.threads import processors
-from spillway.tuning import confirm, importance, pruning, samplers, storage
+from spillway.tuning import confirm, importance, pruning, samplers, seal, storage
 from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
 from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
@@ -435,7 +435,7 @@ def _default(
     study: Study, request: _Request, follow: Follow | None, say: Callable[[str], object]
 ) -> Default:
     """The unchanged scenario's runs, which a study keeps."""
-    kept = study.user_attrs.get("default")
+    kept = study.user_attrs.get(seal.DEFAULT)
     if kept is not None:
         looks = {int(percent): readings for percent, readings in kept["looks"].items()}
         return Default(looks, kept["cpu_s"])
@@ -443,7 +443,9 @@ def _default(
         found = default_of(request.space, request.aims, request.plan, follow, say, request.share)
     except StoppedError:
         raise KeyboardInterrupt from None
-    study.set_user_attr("default", {"looks": dict(found.looks), "cpu_s": found.cpu_s})
+    looks = {str(percent): dict(readings) for percent, readings in found.looks.items()}
+    told = {"looks": looks, "cpu_s": found.cpu_s}
+    study.set_user_attr(seal.DEFAULT, seal.sealed(seal.DEFAULT, told))
     return found
 
 
