@@ -45,6 +45,8 @@ Follow = Callable[[str, float], tuple[Report, Callable[[], None]]]
 function to call during the run, and one to call at its end.
 """
 
+_MOST_KNOWN = 0.99
+"""The part that is shown as done while flows go on after the duration: it is not known how long."""
 _LINE_S = 10.0
 """The interval of progress lines if there is no terminal."""
 
@@ -147,7 +149,7 @@ class _Estimate:
 
     def left(self, done: float) -> str:
         """The time left when this fraction is done; empty if nothing can be said."""
-        if not 0.0 < done < 1.0:
+        if not 0.0 < done < _MOST_KNOWN:
             return ""
         seconds = (self._clock() - self._begin) / done * (1.0 - done)
         return f"about {duration(seconds)} left"
@@ -176,14 +178,18 @@ class _Task:
         simulated = f"{progress.simulated_ps * 1e-9:.4g} of {progress.duration_ps * 1e-9:.4g} ms"
         if progress.simulated_ps >= progress.duration_ps:
             left = progress.flows_started - progress.flows_completed
-            simulated = f"{progress.simulated_ps * 1e-9:.4g} ms, {left} flows left"
+            simulated = (
+                f"{progress.simulated_ps * 1e-9:.4g} ms, {left} flows left, "
+                f"{progress.stop_ps * 1e-9:.4g} ms at most"
+            )
+        fraction = min(progress.fraction, _MOST_KNOWN)
         self._bar.update(
             self._line,
-            completed=progress.fraction,
+            completed=fraction,
             detail=f"{simulated}  {rate * 1e-6:.1f} M events/s",
-            left=self._estimate.left(progress.fraction),
+            left=self._estimate.left(fraction),
         )
-        self._advance(progress.fraction, f"{self._label}, {simulated}")
+        self._advance(fraction, f"{self._label}, {simulated}")
 
     def end(self) -> None:
         """Removes the line."""

@@ -33,7 +33,9 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let mut outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
     let scenario = simulation.scenario();
     let end = match progress {
-        Progress::Running | Progress::Halted | Progress::OutOfMemory => now,
+        Progress::Running | Progress::Halted | Progress::OutOfMemory | Progress::TooManySamples => {
+            now
+        }
         // A flow with lost packets that nobody retransmits waits for them until the stop.
         Progress::Complete | Progress::Stopped | Progress::Deadlock => now.max(scenario.stop),
     };
@@ -54,7 +56,10 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
             Progress::Deadlock => "deadlock",
-            Progress::Running | Progress::Halted | Progress::OutOfMemory => "interrupted",
+            Progress::Running
+            | Progress::Halted
+            | Progress::OutOfMemory
+            | Progress::TooManySamples => "interrupted",
         },
         "scenario": scenario.name,
         "seed": scenario.seed,

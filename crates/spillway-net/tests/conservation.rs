@@ -35,7 +35,7 @@ fn check(seed: u64) -> Run {
     // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
     let scenario = scenario_with(&case.text(), &case.list);
     let may_stall = case.may_stall() && run.progress == Progress::Stopped;
-    let is_stuck = run.waits_for_lost(&scenario);
+    let is_stuck = run.lacks_datagrams(&scenario);
     assert!(
         may_stall || is_stuck || run.progress == Progress::Complete,
         "seed {seed}: {:?}",
@@ -55,6 +55,7 @@ fn check(seed: u64) -> Run {
         let lacks_ack = is_whole && !is_complete && may_stall;
         assert!(is_whole == is_complete || lacks_ack, "seed {seed}: {row:?}");
         assert!(row.fct_ps.is_some() || is_open_loop || may_stall, "seed {seed}: {row:?}");
+        assert!(row.fct_ps.is_some() || run.progress != Progress::Complete, "seed {seed}: {row:?}");
         assert!(row.fct_ps.is_none_or(|fct| fct >= row.ideal_ps), "seed {seed}: {row:?}");
         assert!(!is_open_loop || row.retransmitted == 0, "seed {seed}: {row:?}");
     }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use spillway_engine::Time;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use std::path::Path;
@@ -161,4 +162,49 @@ fn a_run_ends_when_it_takes_more_memory_than_is_allowed() {
     let web = format!("transport = {{ kind = \"udp\" }}\n{WEB}\nload = 0.5");
     assert_eq!(most("1MB", &web).0, Progress::Complete);
     assert_eq!(most("60KB", &web).0, Progress::OutOfMemory);
+}
+
+/// Two flows, one of which crosses a dead link: policies are woken until the stop, 10 s later.
+#[test]
+fn looks_after_the_duration_are_bounded_too() {
+    let ended = |policy: &str, record: &str, samples: u64| {
+        let text = format!(
+            "duration = \"100us\"\nlimits.samples = {samples}\n\
+             topology = {{ kind = \"star\", hosts = 2 }}\n\
+             switch = {{ buffer = \"100KB\", sharing = {policy} }}\n\
+             event = [{{ a = \"leaf0\", b = \"host0\", at = \"1us\" }}]\n\
+             traffic = [{{ name = \"p\", kind = \"permutation\", size = \"5KB\" }}]\n\
+             record = {record}"
+        );
+        let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
+        let mut simulation = Simulation::new(read.unwrap());
+        loop {
+            match simulation.run(100) {
+                Progress::Running => {}
+                done => return (done, simulation.now()),
+            }
+        }
+    };
+    let woken = "{ kind = \"abm\", drain = \"interval\", update_interval = \"100ns\" }";
+    let sampled = "{ queue_interval = \"200ns\", empty_queues = true }";
+    // 2,000 wake-ups of a switch, and as many looks at a switch and at its two queues.
+    for (policy, record, us) in [(woken, "{}", 300), ("\"dt\"", sampled, 233)] {
+        let (progress, now) = ended(policy, record, 2_000);
+        assert_eq!(progress, Progress::TooManySamples);
+        assert!((Time::from_us(us - 1)..Time::from_us(us + 25)).contains(&now), "{now}");
+    }
+    assert_eq!(ended("\"dt\"", "{}", 1).0, Progress::Stopped);
+}
+
+#[test]
+fn a_policy_that_is_woken_all_the_time_is_warned_of() {
+    let warnings = |interval: &str| {
+        let more =
+            format!("switch.sharing = {{ kind = \"abm\", update_interval = \"{interval}\" }}");
+        read(4, "100us", &more).unwrap().warnings
+    };
+    let expected = "switch.sharing.kind: it is woken every 1ps, 100000000 times in all: each takes a \
+                    microsecond";
+    assert!(warnings("1ps").contains(&expected.to_string()), "{:?}", warnings("1ps"));
+    assert!(!warnings("10ns").iter().any(|text| text.contains("woken")));
 }

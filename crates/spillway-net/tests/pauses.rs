@@ -222,7 +222,7 @@ fn check(seed: u64) -> Option<(f64, u64)> {
     assert!(
         matches!(progress, Progress::Complete | Progress::Deadlock)
             || case.may_stall()
-            || run.waits_for_lost(&scenario(&text)),
+            || run.lacks_datagrams(&scenario(&text)),
         "seed {seed}: {progress:?}\n{text}"
     );
     // Where headroom is the formula's and links do not fail, nothing is lost for want of it.

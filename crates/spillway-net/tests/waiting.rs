@@ -101,7 +101,7 @@ fn a_flow_that_would_start_too_late_does_not_and_nor_do_those_that_wait_for_it()
 }
 
 #[test]
-fn what_waits_for_lost_datagrams_never_starts_and_that_is_told() {
+fn what_lacks_datagrams_datagrams_never_starts_and_that_is_told() {
     let lossy =
         "[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nat = \"0us\"\nrate = 1.0";
     let text = text(lossy).replace("kind = \"dctcp\"", "kind = \"udp\"");

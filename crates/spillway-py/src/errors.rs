@@ -58,6 +58,16 @@ pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
     raise(py, "SpillwayError", (text, hint))
 }
 
+/// A run that was still not over when there had been as many looks as are allowed.
+pub fn too_many_samples(py: Python<'_>, now: Time) -> PyErr {
+    let text = format!(
+        "at simulated time {now} flows are still not complete, and since the scenario's duration \
+         policies were woken and samples taken more often than limits.samples"
+    );
+    let hint = "set an earlier stop, or a longer interval; if that is meant, raise limits.samples";
+    raise(py, "SpillwayError", (text, hint))
+}
+
 /// An exception raised by a plug-in: the text, the plug-in's id, the function called, and the
 /// simulated time in picoseconds, if a run was under way.
 pub fn plugin_failed(

@@ -116,12 +116,18 @@ impl Simulation {
             let now = self.state().simulation.now();
             return Err(errors::out_of_memory(py, now, self.state().simulation.bytes()));
         }
+        if self.state().progress == Progress::TooManySamples {
+            return Err(errors::too_many_samples(py, self.state().simulation.now()));
+        }
         Ok(match self.state().progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
             Progress::Deadlock => "deadlock",
             Progress::Halted if !is_interrupted => "halted",
-            Progress::Halted | Progress::Running | Progress::OutOfMemory => "interrupted",
+            Progress::Halted
+            | Progress::Running
+            | Progress::OutOfMemory
+            | Progress::TooManySamples => "interrupted",
         })
     }
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _ORIGIN_US = 1.1e6 - 10e6
 """Our time 0 in the times of the reference's output."""
+_BASE_RTT_NS, _NS_PER_BYTE = 24_000.0, 0.8
+"""The reference's slowdown is relative to the propagation both ways, and the payload at 10 Gbps."""
 
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
@@ -217,7 +219,7 @@ def _flows(table: pa.Table) -> Flows:
         table["size_bytes"].to_numpy(),
         _ORIGIN_US + table["start_ps"].to_numpy() / 1e6,
         fct_ps / 1e3,
-        table["slowdown"].fill_null(math.inf).to_numpy(),
+        fct_ps / 1e3 / (_BASE_RTT_NS + table["size_bytes"].to_numpy() * _NS_PER_BYTE),
         _are_incast(table),
     )
 
@@ -271,7 +273,6 @@ def _replay(flows: Path) -> Scenario:
     resolved = scenario.resolved
     resolved["traffic"] = [background, incast]
     resolved["duration"] = "150ms"
-    resolved["slowdown_base"] = "published"
     return Scenario(resolved)
 
 

@@ -3,6 +3,7 @@
 //! Every function here acts at one host. It sends through the [`Network`], which delivers what
 //! arrives.
 
+mod base;
 mod by_order;
 mod by_timeout;
 mod connections;
@@ -24,6 +25,7 @@ use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
+use base::Base;
 use connections::{Connections, Idle};
 use notifications::Told;
 use observing::ObservedFlows;
@@ -50,9 +52,13 @@ pub(crate) struct Hosts {
     over: Option<u32>,
     /// Flows alive that are not complete.
     pub unfinished: u64,
+    /// Finite flows that are over and will never be complete.
+    pub incomplete: u64,
     pub tally: Tally,
     /// When flows are complete.
     completion: Completion,
+    /// What slowdowns in the summary are relative to.
+    pub base: Base,
     /// Flows for which others wait, and which have become complete. The simulation takes them.
     pub awaited: Vec<FlowSpec>,
     /// What becomes of flows, if somebody looks at it.
@@ -82,6 +88,7 @@ impl Hosts {
         Hosts {
             names_connections: scenario.leaves_connections_open(),
             completion: scenario.completion,
+            base: Base::of(scenario),
             tally: Tally { delivered_bytes, ..Tally::default() },
             ..Hosts::default()
         }
@@ -146,6 +153,8 @@ impl Hosts {
         if self.completed_at(slot) == Time::MAX {
             // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
+            let is_finite = self.ends.sending(slot).flow.spec.size != FlowSpec::ENDLESS;
+            self.incomplete += u64::from(is_finite);
         }
         let flow = &self.ends.sending(slot).flow;
         if flow.leaves_open && self.ends.is_over(slot) {

@@ -23,13 +23,13 @@ pub(crate) struct Completed {
     pub class: u16,
     pub fct: Time,
     /// The base of its slowdown.
-    pub ideal: Time,
+    pub base: Time,
 }
 
 impl Completed {
     /// The time that it took over the base.
     pub fn slowdown(&self) -> f64 {
-        self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
+        self.fct.ps() as f64 / self.base.ps().max(1) as f64
     }
 }
 
@@ -113,8 +113,8 @@ impl Hosts {
     fn note_observed_complete(&mut self, slot: u32) {
         let completed_at = self.completed_at(slot);
         let flow = &self.ends.sending(slot).flow;
-        let (class, ideal) = (flow.spec.class, flow.ideal);
-        let completed = Completed { class, fct: completed_at.since(flow.spec.start), ideal };
+        let (class, base) = (flow.spec.class, self.base.of_flow(&flow.spec, flow.ideal));
+        let completed = Completed { class, fct: completed_at.since(flow.spec.start), base };
         if let Some(observed) = &mut self.observed {
             observed.completed[usize::from(class)] += 1;
             if let Some(kept) = &mut observed.kept {

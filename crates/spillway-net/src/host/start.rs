@@ -9,12 +9,12 @@ use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
 use crate::network::Network;
 use crate::routing::{PathChoice, Routing, murmur3, path_lines};
-use crate::scenario::{Completion, Hash, Scenario, SlowdownBase, Spreading};
-use crate::topology::{LineSpec, base_rtt};
+use crate::scenario::{Completion, Hash, Scenario, Spreading};
+use crate::topology::LineSpec;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::transport::{Access, ClosedLoop, Transport};
-use spillway_engine::{Rate, Time, mix};
+use spillway_engine::{Time, mix};
 use spillway_switch::packet::flags;
 
 impl Hosts {
@@ -178,12 +178,7 @@ impl Ways<'_> {
         &topology.lines[topology.nics[host as usize] as usize]
     }
 
-    /// Its rate.
-    fn nic_rate(&self, host: u32) -> Rate {
-        self.nic_line(host).rate
-    }
-
-    /// The time that the flow's slowdown is relative to.
+    /// The least time in which the flow could complete.
     fn ideal_of(
         &self,
         spec: &FlowSpec,
@@ -193,10 +188,6 @@ impl Ways<'_> {
     ) -> Time {
         if spec.size == FlowSpec::ENDLESS {
             return Time::ZERO;
-        }
-        if self.scenario.slowdown_base == SlowdownBase::Published {
-            let propagation = base_rtt(&self.scenario.topology, 0);
-            return propagation + self.nic_rate(spec.src).time_of(spec.size);
         }
         let data = Packets::of(spec.size, transport.mss, transport.header);
         let mut ideal = self.least(spec.src, spec.dst, there, data);
@@ -459,8 +450,7 @@ mod tests {
         assert_eq!(ideal("", ""), 23_120 * NS);
         // A request and its answer: 2 * 2 * (0.05 + 10) us.
         assert_eq!(ideal("", "handshake = true"), 23_120 * NS + 40_200 * NS);
-        // Four times 10 us, and 2,000 bytes.
-        assert_eq!(ideal("slowdown_base = \"published\"", ""), 42 * US);
+        assert_eq!(ideal("slowdown_base = \"published\"", ""), 23_120 * NS);
         // Where links fail, no path is certain: 2,000 bytes on the host's line, and then the last
         // packet, 2 * (0.12 + 10) us.
         let fails = "[[event]]\nkind = \"link-down\"\na = \"host2\"\nb = \"leaf0\"\nat = \"1us\"";

@@ -28,7 +28,7 @@ table! {
         start_ps: u64,
         /// How long it took, if it is complete.
         fct_ps: Option<u64>,
-        /// The base of its slowdown.
+        /// The least time in which it could complete.
         ideal_ps: u64,
         /// The completion time over that base, if it is complete.
         slowdown: Option<f64>,
@@ -61,7 +61,7 @@ impl FlowRow {
             priority: spec.priority.map(i16::from),
             start_ps: spec.start.ps(),
             fct_ps: outcome.complete.then_some(outcome.fct.ps()),
-            ideal_ps: outcome.ideal.ps(),
+            ideal_ps: outcome.base.ps(),
             slowdown: outcome.complete.then(|| outcome.slowdown()),
             delivered_bytes: receiver.delivered(),
             retransmitted_packets: sender.map_or(0, |sender| sender.retransmitted_packets),
@@ -78,8 +78,8 @@ pub struct Outcome {
     pub start: Time,
     /// How long it took, or has taken so far.
     pub fct: Time,
-    /// The base of its slowdown.
-    pub ideal: Time,
+    /// The base of its slowdown: in its row the least time, in the summary the one that is asked.
+    pub base: Time,
     /// Payload.
     pub size: u64,
     /// Its query, or `u32::MAX`.
@@ -108,7 +108,7 @@ pub struct Extra {
 impl Outcome {
     /// The time that it took, or has taken so far, over the base. Meaningless for an endless flow.
     pub fn slowdown(&self) -> f64 {
-        self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
+        self.fct.ps() as f64 / self.base.ps().max(1) as f64
     }
 
     /// How long it climbed, or has climbed so far. Meaningless where that is not recorded.

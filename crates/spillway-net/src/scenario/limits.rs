@@ -11,7 +11,7 @@ use crate::topology::Topology;
 use crate::traffic::Source;
 use crate::transport::{Access, Transport};
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Section, SettingsError, Table, Value};
 use spillway_switch::packet::PACKET_BYTES;
 
 /// The least memory of a queue, in a switch or a NIC.
@@ -19,18 +19,35 @@ const QUEUE_BYTES: u128 = 64;
 /// The memory of one place in a ring.
 const FIFO_BYTES: u128 = 8;
 
+/// Wake-ups of policies that take so long, some ten seconds, that they may not be meant.
+const MANY_WAKEUPS: f64 = 1e7;
+
 /// The limits of what may be asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The most flows that may be expected.
-    flows: u64,
+    pub flows: u64,
     /// The most samples of one kind, or calls of one timer.
-    samples: u64,
+    pub samples: u64,
     /// The most bytes that packets, flows and records may take during a run.
     pub memory: u64,
 }
 
 impl Limits {
+    /// When there have been more looks than that after a time, at so many in a picosecond.
+    pub fn end_of_samples(&self, after: Time, looks_per_ps: f64) -> Time {
+        let more = self.samples as f64 / looks_per_ps;
+        after.saturating_add(Time::from_ps(more as u64))
+    }
+
+    /// The limits of a scenario that is yet to be read; the default ones where it is wrong.
+    pub fn of(scenario: &Table) -> Limits {
+        let given = scenario.get("limits").and_then(Value::as_table).cloned().unwrap_or_default();
+        let read = |given| Limits::read(&mut Section::new("limits", given));
+        let default = || read(Table::new()).expect("defaults are valid");
+        read(given).unwrap_or_else(|_| default())
+    }
+
     pub(super) fn read(section: &mut Section) -> Result<Limits> {
         let meaning = "the most flows that may be expected, of all traffic together";
         let flows = section.integer("flows", 10_000_000, 1..=MOST_FLOWS, meaning)?;
@@ -84,6 +101,29 @@ impl Limits {
         let problem =
             format!("every {interval} comes to {times} samples{of}: more than limits.samples");
         Err(self.error(path.into(), problem, "samples"))
+    }
+
+    /// Refuses too many wake-ups of a policy at `things` switches or hosts, and warns of many.
+    pub(super) fn check_wakeups(
+        &self,
+        section: &mut Section,
+        period: Option<Time>,
+        things: usize,
+        end: Time,
+    ) -> Result<()> {
+        let Some(period) = period else { return Ok(()) };
+        self.check_samples(section.path(), period, things, end)?;
+        let wakeups = end.ps() as f64 / period.ps() as f64 * things as f64;
+        if wakeups > MANY_WAKEUPS {
+            let wakeups = told(wakeups);
+            section.warn(
+                "kind",
+                format!(
+                    "it is woken every {period}, {wakeups} times in all: each takes a microsecond"
+                ),
+            );
+        }
+        Ok(())
     }
 
     /// Refuses a flow whose initial window, or the least window after a cut, would fill the memory.

@@ -9,6 +9,7 @@ use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::{AqmParams, NoAqm};
+use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
 use std::sync::Arc;
@@ -135,7 +136,10 @@ fn read_discipline(
     let mut own = choice.section();
     let aqm = reading.extensions.aqm_params(&choice.id, &mut own, &environment)?;
     // An AQM that is not compiled in may refuse its settings only when it is made.
-    drop(aqm.make(&environment));
+    if let Some(period) = aqm.make(&environment).period() {
+        let hosts = reading.around.topology.nics.len();
+        reading.limits.check_samples(own.path(), period, hosts, reading.duration)?;
+    }
     section.put("aqm", choice.resolved(own)?);
     let tells_senders = section.choice(
         "local_drops",

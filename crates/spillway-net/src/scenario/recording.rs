@@ -61,6 +61,8 @@ pub struct Recording {
     pub aqm_interval: Option<Time>,
     /// Only AQMs of this switch are sampled.
     pub aqm_switch: Option<u32>,
+    /// How many things are looked at in a picosecond, on average.
+    pub looks_per_ps: f64,
     /// Flows of at most this many bytes are short.
     pub short_bytes: u64,
     /// Flows of at least this many bytes are long.
@@ -159,6 +161,7 @@ impl Recording {
         let ports_of = |switch: u32| scope.topology.switches[switch as usize].ports.len();
         let ports = port_switch.map_or(lines, ports_of);
         let queues = if empty_queues { scope.queues(None) } else { 0 };
+        let mut looks_per_ps = 0.0;
         for (key, interval, things) in [
             ("queue_interval", queue_interval, switches + queues),
             ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
@@ -169,6 +172,7 @@ impl Recording {
             if let Some(interval) = interval {
                 let path = section.path_of(key);
                 scope.limits.check_samples(&path, interval, things, scope.duration)?;
+                looks_per_ps += things as f64 / interval.ps() as f64;
             }
         }
         let short_bytes =
@@ -197,6 +201,7 @@ impl Recording {
             port_switch,
             aqm_interval,
             aqm_switch,
+            looks_per_ps,
             short_bytes,
             long_bytes,
         })

@@ -258,9 +258,8 @@ impl SwitchSettings {
         let switches = || around.topology.switches.iter();
         let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
         let number = switches().filter(|s| s.tier == tier).count();
-        let check = |section: &Section, policy: &dyn Watch| match policy.period() {
-            None => Ok(()),
-            Some(period) => limits.check_samples(section.path(), period, number, *duration),
+        let check = |section: &mut Section, policy: &dyn Watch| {
+            limits.check_wakeups(section, policy.period(), number, *duration)
         };
         let mut warnings = Vec::new();
         let mut resolve = |key: &str, choice: &Choice, section: Section| {
@@ -296,7 +295,7 @@ impl SwitchSettings {
             self.check_own_limit(&section)?;
         }
         let made = sharing.make(&environment);
-        check(&section, &made)?;
+        check(&mut section, &made)?;
         if made.pushes_out() && pfc.as_ref().is_some_and(PfcSettings::sees_all) {
             let problem = format!(
                 "{:?} is not valid with sees = \"all\" in `pfc`: it could push out lossless packets",
@@ -309,7 +308,7 @@ impl SwitchSettings {
         let mut section = self.aqm.section();
         let aqm = extensions.aqm_params(&self.aqm.id, &mut section, &environment)?;
         let made = aqm.make(&environment);
-        check(&section, &made)?;
+        check(&mut section, &made)?;
         let (most, why) = self.longest_found(&environment);
         if let Some((key, from)) = made.marks_from(&environment).filter(|of| of.1 > most) {
             let text = format!(

@@ -46,6 +46,8 @@ pub enum Progress {
     Deadlock,
     /// Packets, flows and records take more memory than the scenario allows.
     OutOfMemory,
+    /// Policies are woken, or samples taken, more often after `duration` than the scenario allows.
+    TooManySamples,
 }
 
 /// Counts of a run so far.
@@ -98,6 +100,8 @@ pub struct Simulation {
     is_still: bool,
     /// When the run halted last.
     halted_at: Time,
+    /// When there have been too many samples, and wake-ups of policies.
+    samples_until: Time,
     /// How many of the scenario's changes are made, and what has changed.
     changes_made: usize,
     changed: Changed,
@@ -128,6 +132,7 @@ impl Simulation {
             is_deadlocked: false,
             is_still: false,
             halted_at: Time::ZERO,
+            samples_until: Time::MAX,
             changes_made: 0,
             changed: Changed::default(),
             set_by_hand: Arc::default(),
@@ -138,6 +143,7 @@ impl Simulation {
         simulation.network.schedule_failures(&simulation.scenario.events);
         simulation.network.schedule_timers();
         simulation.schedule_instruments();
+        simulation.samples_until = simulation.end_of_samples();
         simulation.network.take_shortcuts(shortcuts, &simulation.scenario);
         simulation
     }
@@ -160,7 +166,17 @@ impl Simulation {
             None => self.handle_events(events),
             Some(_) => self.handle_events_and_change(None, events),
         };
-        if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
+        self.within_limits(progress)
+    }
+
+    /// How a run stands, unless it is beyond a limit.
+    pub(super) fn within_limits(&self, progress: Progress) -> Progress {
+        let is_over = !matches!(progress, Progress::Running | Progress::Halted);
+        match (self.is_out_of_memory(), self.network.now > self.samples_until) {
+            (true, _) => Progress::OutOfMemory,
+            (false, true) if !is_over => Progress::TooManySamples,
+            _ => progress,
+        }
     }
 
     #[inline(never)]
@@ -220,6 +236,13 @@ impl Simulation {
             + self.network.telemetry.bytes()
             + self.network.numbers.bytes();
         packets + self.hosts.bytes() + self.record.bytes() + self.waits.bytes()
+    }
+
+    /// When policies have been woken, and samples taken, too often after `duration`.
+    fn end_of_samples(&self) -> Time {
+        let Scenario { limits, duration, recording, .. } = &self.scenario;
+        let timers = self.network.timers.iter().map(|timer| 1.0 / timer.period.ps() as f64);
+        limits.end_of_samples(*duration, recording.looks_per_ps + timers.sum::<f64>())
     }
 
     fn is_out_of_memory(&self) -> bool {
@@ -295,7 +318,8 @@ impl Simulation {
     #[cold]
     fn progress_at_stop(&self) -> Progress {
         let has_all_begun = !self.has_traffic && !self.waits.is_stuck();
-        match self.hosts.unfinished == self.endless && has_all_begun {
+        let are_all_complete = self.hosts.unfinished == self.endless && self.hosts.incomplete == 0;
+        match are_all_complete && has_all_begun {
             true => Progress::Complete,
             false => Progress::Stopped,
         }

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_sample_has_what_waits_and_which_class_it_is_of() {
         let list = FlowColumns {
-            class: Some(["alpha", "beta"].map(String::from).into()),
+            class: Some(["alpha", "beta"].map(std::sync::Arc::from).into()),
             ..columns(&both(3))
         };
         let rows = |switch: &str| {

@@ -31,7 +31,7 @@ impl Simulation {
     /// Writes the row of a flow, and removes the flow.
     #[cold]
     fn write_last_row(&mut self, slot: u32) {
-        let outcome = self.outcome_of(slot);
+        let mut outcome = self.outcome_of(slot);
         let sending = self.hosts.ends.sending(slot);
         let (flow, sender) = (&sending.flow, sending.sender());
         let is_endless = flow.spec.size == FlowSpec::ENDLESS;
@@ -53,6 +53,7 @@ impl Simulation {
             climbed.filter(|&climbed| climbed != Time::MAX).map(Time::ps).push(times);
         }
         if counted {
+            outcome.base = self.hosts.base.of_flow(&flow.spec, flow.ideal);
             self.record.outcomes.push(outcome);
         }
         self.hosts.note_over(slot);
@@ -90,7 +91,7 @@ impl Simulation {
         Outcome {
             start: spec.start,
             fct: end.since(spec.start),
-            ideal: sending.flow.ideal,
+            base: sending.flow.ideal,
             size: spec.size,
             query: spec.query.unwrap_or(u32::MAX),
             class: spec.class,
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(flows.delivered_bytes[0], 960);
         let outcome = &run.record.outcomes[0];
         assert_eq!((outcome.complete, outcome.fct), (false, Time::from_ns(22_500)));
-        assert_eq!((outcome.size, outcome.ideal), (1_920, Time::from_us(23)));
+        assert_eq!((outcome.size, outcome.base), (1_920, Time::from_us(23)));
     }
 
     /// A packet is there after 2 * (1 + 10) us. Its ack of 50 bytes takes 2 * (0.05 + 10) us back.
@@ -203,9 +204,8 @@ mod tests {
         assert_eq!(told(by_ack, "newreno", &two), (rows, 48_100 * NS));
         // Datagrams have no acks.
         assert_eq!(told(by_ack, "udp", &one), (vec![(byte, byte)], 27 * US));
-        // The published base is a round trip already: 4 * 10 us, and 960 bytes.
         let published = "completion = \"last-ack\"\nslowdown_base = \"published\"";
-        assert_eq!(told(published, "newreno", &one).0, [(ack, 40_960 * NS)]);
+        assert_eq!(told(published, "newreno", &one).0, [(ack, ack)]);
     }
 
     /// The last byte arrives at 27 us, and the run stops at 40 us, before the ack is there at 47.1

@@ -29,7 +29,7 @@ impl Simulation {
             None => self.handle_events_until(time, events),
             Some(_) => self.handle_events_and_change(Some(time), events),
         };
-        if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
+        self.within_limits(progress)
     }
 
     pub(super) fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {

@@ -108,15 +108,14 @@ impl Run {
         found.and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path}"))
     }
 
-    /// Whether flows wait for datagrams that were lost, and the run has stopped for it.
-    pub fn waits_for_lost(&self, scenario: &Scenario) -> bool {
-        let waits = self.summary["flows"]["waiting"].as_u64().is_some_and(|left| left > 0);
+    /// Whether the run has stopped with flows that are never complete, since datagrams were lost.
+    pub fn lacks_datagrams(&self, scenario: &Scenario) -> bool {
         let is_open_loop = |class: u16| {
             let place = scenario.class_transport[usize::from(class)];
             scenario.transports[usize::from(place)].kind == "udp"
         };
-        let lost = |row: &Row| row.fct_ps.is_none() && is_open_loop(row.class);
-        self.progress == Progress::Stopped && waits && self.flows.iter().any(lost)
+        let lost = |row: &Row| row.size > 0 && row.fct_ps.is_none() && is_open_loop(row.class);
+        self.progress == Progress::Stopped && self.flows.iter().any(lost)
     }
 
     /// The summary without the number of events, which depends on whether ports are woken or
