@@ -440,3 +440,33 @@ fn packets_of_stalled_flows_are_accounted_for() {
     println!("{stalled} flows stalled, {discarded} packets discarded");
     assert!(stalled > 20 && discarded > 1_000.0, "{stalled}, {discarded}");
 }
+
+/// Three times 1 ns is less than any path takes, although three times a true round trip is not.
+#[test]
+fn a_multiple_of_a_base_rtt_that_no_path_has_is_refused() {
+    let read = |transport: &str, base_rtt: &str| {
+        let text = format!(
+            "name = \"rtt\"\nduration = \"100us\"\n[topology]\nkind = \"star\"\nhosts = 3\n\
+             base_rtt = \"{base_rtt}\"\n[transport]\n{transport}\n[[traffic]]\nname = \"p\"\n\
+             kind = \"permutation\"\nsize = \"90KB\""
+        );
+        let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
+        spillway_net::scenario::Scenario::read(text.parse().expect("TOML"), &sources)
+    };
+    let selective = "retransmit = \"selective\"\nkind = \"dcqcn\"\n";
+    for (transport, key) in [
+        ("kind = \"pfabric\"".to_string(), "rto"),
+        (format!("{selective}rto_low = \"3rtt\""), "rto_low"),
+        (format!("{selective}rto_high = \"3rtt\""), "rto_high"),
+        (
+            "kind = \"dcqcn\"\nretransmit = \"go-back-n\"\nack_timeout = \"3rtt\"".into(),
+            "ack_timeout",
+        ),
+    ] {
+        let error = read(&transport, "1ns").expect_err("too short").to_string();
+        assert!(error.starts_with(&format!("transport.{key}: 3ns is not valid")), "{error}");
+        let hint = "hint: a multiple of the base RTT is one of topology.base_rtt = 1ns";
+        assert!(error.ends_with(hint), "{error}");
+        assert!(read(&transport, "10us").is_ok());
+    }
+}

@@ -268,7 +268,7 @@ impl Scenario {
         let mut class_is_incast = vec![false; class_count];
         let mut class_stop = vec![stop; class_count];
         let mut warnings = Vec::new();
-        let mut timeouts = Timeouts::beside(&network);
+        let mut timeouts = Timeouts::beside(&network, base_rtt);
         let mut volume = Volume::of(&network);
         let mut loads = Loads::of(&network);
         let rates = network.nics.iter().map(|&line| network.lines[line as usize].rate);

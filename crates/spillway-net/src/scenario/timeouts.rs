@@ -14,14 +14,16 @@ use spillway_settings::SettingsError;
 /// Checks the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {
     topology: &'a Topology,
+    /// What multiples of the base RTT are multiples of, unless flows measure their own.
+    base_rtt: Time,
     /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
 }
 
 impl Timeouts<'_> {
     /// Checks for this network.
-    pub fn beside(topology: &Topology) -> Timeouts<'_> {
-        Timeouts { topology, warnings: Vec::new() }
+    pub fn beside(topology: &Topology, base_rtt: Time) -> Timeouts<'_> {
+        Timeouts { topology, base_rtt, warnings: Vec::new() }
     }
 
     /// Checks those of a transport, which was read from the section at `path`.
@@ -35,13 +37,20 @@ impl Timeouts<'_> {
         };
         if closed.timeouts.is_some() || closed.nacks.is_some() {
             let round_trip = base_rtt(self.topology, full);
-            return match fixed(round_trip) {
+            let told = match closed.measures_its_own_way() {
+                true => round_trip,
+                false => self.base_rtt,
+            };
+            return match fixed(told) {
                 Some((rto, key)) if rto < round_trip => {
                     let problem = format!(
                         "{rto} is not valid: a packet and its ack take {round_trip} in the empty \
                          network, and all would be sent again before its ack can be there"
                     );
-                    Err(SettingsError::new(format!("{path}.{key}"), problem))
+                    let error = SettingsError::new(format!("{path}.{key}"), problem);
+                    let hint =
+                        format!("a multiple of the base RTT is one of topology.base_rtt = {told}");
+                    Err(if told < round_trip { error.hint(hint) } else { error })
                 }
                 _ => Ok(()),
             };
