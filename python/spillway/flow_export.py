@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import parquet
+from spillway import csv_file, parquet
 from spillway.errors import ScenarioError
 from spillway.folder import check_new_file, whole_file
 
@@ -34,7 +35,7 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
     flows = read.flows()
     classes: dict[str, dict[str, int]] = {}
     table = arrow.table(flows.take(_CHUNK))
-    with whole_file(file, force) as partial, _writer(partial, file.suffix, table.schema) as writer:
+    with whole_file(file, force) as partial, _writer(partial, file.suffix, table) as writer:
         while table.num_rows:
             writer.write_table(table)
             _add_up(classes, table)
@@ -49,8 +50,8 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
     }
 
 
-def _writer(path: Path, suffix: str, schema: pa.Schema) -> parquet.Writer | _Csv:
-    return _Csv(path, schema) if suffix == ".csv" else parquet.Writer(path, schema)
+def _writer(path: Path, suffix: str, first: pa.Table) -> parquet.Writer | _Csv:
+    return _Csv(path, first) if suffix == ".csv" else parquet.Writer(path, first.schema)
 
 
 def is_list(file: Path) -> bool:
@@ -63,36 +64,28 @@ def column_names(file: Path) -> list[str]:
     if file.suffix != ".csv":
         return parquet.names(file)
     with file.open("rb") as content:
-        first = content.readline(1 << 16).decode(errors="replace")
-    return [name.strip().strip('"') for name in first.split(",")]
+        first = content.readline(1 << 16).decode("utf-8-sig", errors="replace")
+    try:
+        return [name.strip() for name in next(csv.reader([first]), [])]
+    except csv.Error:
+        return []
 
 
-class _Csv:
-    """Comma-separated values without quotes, as the simulator and other programs read them."""
+class _Csv(csv_file.Writer):
+    """Comma-separated values with the names of classes in full."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, first: pa.Table) -> None:
+        """The first table has the names of all classes."""
         import pyarrow as pa
-        import pyarrow.csv
 
-        place = schema.get_field_index("class")
-        self._schema = schema.set(place, pa.field("class", pa.string()))
-        plain = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
-        self._writer = pyarrow.csv.CSVWriter(path, self._schema, write_options=plain)
+        place = first.schema.get_field_index("class")
+        self._schema = first.schema.set(place, pa.field("class", pa.string()))
+        names = [name for each in first["class"].chunks for name in each.dictionary.to_pylist()]
+        super().__init__(path, self._schema, names)
 
     def write_table(self, table: pa.Table) -> None:
-        """Writes rows, with the names of classes in full."""
-        import pyarrow as pa
-
-        try:
-            self._writer.write_table(table.cast(self._schema))
-        except pa.ArrowInvalid as error:
-            raise ScenarioError(f"not fit for CSV: {error}", "write .parquet instead") from error
-
-    def __enter__(self) -> _Csv:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
+        """Writes rows."""
+        super().write_table(table.cast(self._schema))
 
 
 def _add_up(classes: dict[str, dict[str, int]], table: pa.Table) -> None:

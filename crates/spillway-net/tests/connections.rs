@@ -137,7 +137,7 @@ fn a_loss_is_repaired_as_on_a_connection_of_its_own() {
 #[test]
 fn other_classes_and_the_way_back_have_connections_of_their_own() {
     let list = FlowColumns {
-        class: Some(["x", "y", "x", "x", "y"].map(String::from).into()),
+        class: Some(["x", "y", "x", "x", "y"].map(std::sync::Arc::from).into()),
         ..columns(&[
             (0, 1, MSS, 0),
             (0, 1, MSS, 100_000),

@@ -186,7 +186,7 @@ fn flows_that_can_never_start_are_refused() {
         refused("", &in_vain),
         "traffic.list.file: list: row 1, column delay_ns: a delay, but no flow in the column after"
     );
-    let classes = ["a", "b", "a", "a"].map(String::from).to_vec();
+    let classes = ["a", "b", "a", "a"].map(std::sync::Arc::from).to_vec();
     let classes = FlowColumns { class: Some(classes), ..after(&flows, &[&[], &[], &[1], &[]]) };
     assert_eq!(
         refused("only_class = \"a\"", &classes),

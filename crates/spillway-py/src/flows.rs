@@ -6,7 +6,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A list of flows from a dict of arrays. Negative numbers stand for absent values in optional
 /// columns; `class` is a pair of indices and names, and `after` one of the numbers of others that
@@ -59,10 +59,11 @@ fn optional<T: TryFrom<i64>>(
     Ok(numbers.map(|list| list.into_iter().map(|n| T::try_from(n).ok()).collect()))
 }
 
-fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<String>>> {
+fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<Arc<str>>>> {
     let Some(pair) = given.get_item("class")? else { return Ok(None) };
     let (places, names): (Bound<'_, PyAny>, Vec<String>) = pair.extract()?;
     let places = PyBuffer::<u32>::get(&places)?.to_vec(given.py())?;
+    let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
     let name = |place: u32| names.get(place as usize).cloned().unwrap_or_default();
     Ok(Some(places.into_iter().map(name).collect()))
 }

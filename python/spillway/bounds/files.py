@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core, parquet
+from spillway import _core, csv_file, parquet
 from spillway.arguments import shown, whole
 from spillway.bounds import synthetic
 from spillway.bounds.columns import FEATURES, INDEX, SIZE, TIME, kind_of, nearest
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spillway.bounds.synthetic import SyntheticJob
 
 LIST, NOTE = "flows.csv", "synthetic.json"
+MOST_HOSTS = 10_000_000
+"""The most hosts between which the flows of synthetic jobs are listed."""
 _LONGEST_GAP_MS = 3_600_000
 """The longest mean time between the starts of two jobs: an hour."""
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -87,7 +89,6 @@ def job_of(file: Path) -> Job:
 def read_csv(file: Path) -> pa.Table:
     """The table in a CSV file; a pointer of Git LFS is told as such."""
     import pyarrow as pa
-    from pyarrow import csv
 
     check_plain(file)
     try:
@@ -99,7 +100,7 @@ def read_csv(file: Path) -> pa.Table:
             raise ScenarioError(f"{file}: {problem}", hint)
         if not first.strip():
             raise ScenarioError(f"{file}: it is empty; its first line must name its columns")
-        table = csv.read_csv(file)
+        table = csv_file.read(file)
         names = table.column_names
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{file}: the names of its columns are not UTF-8") from error
@@ -150,7 +151,7 @@ def write_job(job: Job, file: Path) -> None:
     import pyarrow as pa
 
     columns = {"index": np.arange(len(job)), **_told(job), SIZE: job.size}
-    _write_csv(pa.table(columns), file)
+    csv_file.write(pa.table(columns), file)
 
 
 def write_flows(
@@ -187,7 +188,7 @@ def write_flows(
         }
         parts.append(pa.table(columns))
         begin += draws.exponential(JOBS[made.job.kind].gap_ms if gap_ms is None else gap_ms)
-    _write_csv(pa.concat_tables(parts), file)
+    csv_file.write(pa.concat_tables(parts), file)
 
 
 def _told(job: Job) -> dict[str, Any]:
@@ -199,13 +200,6 @@ def _told(job: Job) -> dict[str, Any]:
         return values.astype(np.int64) if whole else values
 
     return {name: plain(values) for name, values in job.features.items()}
-
-
-def _write_csv(table: pa.Table, file: Path) -> None:
-    from pyarrow import csv
-
-    plain = csv.WriteOptions(quoting_style="none", quoting_header="none")
-    csv.write_csv(table, file, plain)
 
 
 def generate(
@@ -226,7 +220,7 @@ def generate(
     """
     import numpy as np
 
-    hosts = whole("hosts", hosts, 2, 2**32 - 1)
+    hosts = whole("hosts", hosts, 2, MOST_HOSTS)
     parameters = _with_gap(JOBS[synthetic.kind_named(kind)], gap_ms)
     made = list(synthetic.make_all(kind, jobs, seed))
     write_flows(made, hosts, seed, folder / LIST, parameters.gap_ms)
@@ -336,4 +330,4 @@ def write_list(table: pa.Table, file: Path, suffix: str) -> None:
     if suffix == ".parquet":
         parquet.write(table, file)
     else:
-        _write_csv(table, file)
+        csv_file.write(table, file)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spillway import _core, checksums, parquet
+from spillway import _core, checksums, csv_file, parquet
 from spillway.arguments import LARGEST_SEED, integer, items
 from spillway.errors import ScenarioError, ScenarioWarning
 from spillway.flow_export import column_names
@@ -406,7 +406,7 @@ def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Ta
     if not path.is_file():
         raise ScenarioError(f"{path}: there is no such file")
     try:
-        table = pa.csv.read_csv(path) if path.suffix == ".csv" else parquet.read(path)
+        table = csv_file.read(path) if path.suffix == ".csv" else parquet.read(path)
     except (OSError, pa.ArrowException) as error:
         raise ScenarioError(f"{path}: cannot be read: {error}") from error
     parquet.check_names(path, table.column_names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spillway import csv_file
 from spillway.columns import taken
 from spillway.errors import ScenarioError
 from spillway.validate.files import foreign
@@ -138,9 +139,8 @@ def _columns(table: pa.Table, types: Mapping[str, str], file: Path) -> Iterator[
 
 def _csv(file: Path) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import csv
 
     try:
-        return csv.read_csv(file)
+        return csv_file.read(file)
     except pa.ArrowException as error:
         raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error

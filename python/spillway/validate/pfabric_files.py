@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import csv_file
+from spillway.arguments import plain_int
 from spillway.columns import taken
 from spillway.errors import ScenarioError
 from spillway.validate.files import foreign
@@ -103,14 +104,13 @@ def _small(path: Path) -> dict[str, pa.Table]:
     import pyarrow as pa
 
     rows: dict[str, list[dict[str, int]]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            try:
-                values = {name: int(row[name]) for name in _TYPES}
-                rows.setdefault(row["case"], []).append(values)
-            except (KeyError, TypeError, ValueError) as error:
-                wanted = f"expected case, {', '.join(_TYPES)}"
-                raise ScenarioError(f"{path}, line {number}: no whole numbers; {wanted}") from error
+    for number, row in csv_file.rows(path):
+        try:
+            values = {name: plain_int(row[name]) for name in _TYPES}
+            rows.setdefault(row["case"], []).append(values)
+        except (KeyError, TypeError, ValueError) as error:
+            wanted = f"expected case, {', '.join(_TYPES)}"
+            raise ScenarioError(f"{path}, line {number}: no whole numbers; {wanted}") from error
     if not rows:
         raise ScenarioError(f"{path}: there are no flows")
     cases = {name: pa.Table.from_pylist(listed) for name, listed in rows.items()}

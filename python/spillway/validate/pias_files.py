@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import csv_file
 from spillway.columns import taken
 from spillway.errors import ScenarioError
 from spillway.validate.files import foreign
@@ -136,8 +136,7 @@ def _check_means(path: Path, found: list[Reference]) -> None:
     """Refuses a summary whose means are not those of the runs, if there is one."""
     if not path.is_file():
         return
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = {(row.get("run"), row.get("bin")): row for row in csv.DictReader(file)}
+    rows = {(row.get("run"), row.get("bin")): row for _, row in csv_file.rows(path)}
     for run in found:
         row = rows.get((run.name, "<100KB"))
         if row is None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import csv_file
 from spillway.columns import taken
 from spillway.errors import ScenarioError
 from spillway.rdma.config import Config, read_config, text_of
@@ -282,10 +283,9 @@ def _table(file: Path) -> pa.Table:
     """A table of the reference."""
     if file.suffix == ".csv":
         import pyarrow as pa
-        from pyarrow import csv
 
         try:
-            return csv.read_csv(file)
+            return csv_file.read(file)
         except pa.ArrowException as error:
             raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
     return foreign(file)

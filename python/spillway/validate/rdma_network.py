@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from spillway import csv_file
+from spillway.arguments import plain_int
 from spillway.errors import ScenarioError
-from spillway.rdma.config import text_of
 from spillway.rdma.topology import Topology
 
 TIERS = ("leaf", "spine", "aggregation", "core")
@@ -100,9 +100,9 @@ def network_of(topology: Topology, file: Path) -> Network:
 def hop_order(file: Path) -> str:
     """Whether next hops are listed in ascending or descending order: "neither" if it varies."""
     choices = []
-    for line, row in enumerate(csv.DictReader(text_of(file).splitlines()), 2):
+    for line, row in csv_file.rows(file):
         try:
-            hops = [int(hop) for hop in row["next_hops_in_order"].split()]
+            hops = [plain_int(hop) for hop in row["next_hops_in_order"].split()]
         except (KeyError, ValueError, AttributeError) as error:
             problem = "next_hops_in_order is not a list of nodes"
             raise ScenarioError(f"{file}: line {line}: {problem}") from error

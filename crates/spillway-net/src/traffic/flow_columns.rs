@@ -1,6 +1,7 @@
 //! A list of flows as columns, and its reading from a file of comma-separated values.
 
-use std::str::Lines;
+use super::csv::Csv;
+use std::sync::Arc;
 
 /// A list of flows as columns of equal length. A column that is absent, or an empty place in a
 /// column, leaves that property of the flow open.
@@ -17,7 +18,7 @@ pub struct FlowColumns {
     /// Starts in picoseconds, if they are given to that precision.
     pub start_ps: Option<Vec<u64>>,
     /// Names of classes.
-    pub class: Option<Vec<String>>,
+    pub class: Option<Vec<Arc<str>>>,
     /// Priorities, 0 the highest.
     pub priority: Option<Vec<Option<u8>>>,
     /// The choice among equal next hops of the data.
@@ -49,19 +50,17 @@ pub enum ColumnsError {
     ColumnTwice(String),
     #[error("line {line}: {found} values for {expected} columns")]
     Width { line: usize, found: usize, expected: usize },
+    #[error("line {line}, column {column}: a quote is not closed, or not doubled")]
+    Quote { line: usize, column: String },
     #[error("line {line}, column {column}: {value:?} is not {expected}")]
     Value { line: usize, column: String, value: String, expected: &'static str },
 }
 
-/// The line of the first flow in a file. The line before it names the columns.
-pub const FIRST_LINE: usize = 2;
-
 impl FlowColumns {
-    /// Reads plain comma-separated values. The first line names the columns, in any order: `src`,
+    /// Reads comma-separated values. The first line names the columns, in any order: `src`,
     /// `dst`, `size_bytes` and `start_ns` (or `start_ps`, in picoseconds), and optionally `class`,
     /// `priority`, `path`, `ack_path`, `query_id`, `bound_bytes`, `after` (numbers with spaces
-    /// between them), `delay_ns` and `job`. Other columns are ignored. Values may not contain
-    /// commas.
+    /// between them), `delay_ns` and `job`. Other columns are ignored.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let table = Csv::of(text)?;
         let picoseconds = "a whole number of picoseconds";
@@ -75,8 +74,8 @@ impl FlowColumns {
                 None => table.required("start_ns", "a whole number of nanoseconds")?,
             },
             start_ps,
-            class: table.column("class", |name| {
-                (!name.is_empty()).then(|| name.to_string()).ok_or("a class's name")
+            class: table.texts("class", |name| {
+                (!name.trim().is_empty()).then(|| Arc::from(name)).ok_or("a class's name")
             })?,
             priority: table.optional("priority", "a priority from 0 to 254")?,
             path: table.optional("path", "a path's number")?,
@@ -106,57 +105,7 @@ pub fn numbers_of_csv(text: &str, names: &[String]) -> Result<Vec<Vec<f64>>, Col
     names.iter().map(column).collect()
 }
 
-/// The values of a line, without the quotes that some programs put around them.
-fn cells(line: &str) -> impl Iterator<Item = &str> {
-    line.split(',').map(|cell| cell.trim().trim_matches('"'))
-}
-
-/// Lines that have a value for every name. They are split anew for each column, because the cells
-/// of all columns would take several times the memory of the text.
-struct Csv<'a> {
-    names: Vec<&'a str>,
-    rows: Lines<'a>,
-}
-
-impl<'a> Csv<'a> {
-    fn of(text: &'a str) -> Result<Csv<'a>, ColumnsError> {
-        let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
-        let names: Vec<&str> = match lines.next() {
-            Some(line) if !line.is_empty() => cells(line).collect(),
-            _ => return Err(ColumnsError::Empty),
-        };
-        for (line, row) in (FIRST_LINE..).zip(lines.clone()) {
-            let (found, expected) = (cells(row).count(), names.len());
-            if found != expected {
-                return Err(ColumnsError::Width { line, found, expected });
-            }
-        }
-        Ok(Csv { names, rows: lines })
-    }
-
-    /// The column of this name, if there is one. If a value is invalid, the error says what `parse`
-    /// expects.
-    fn column<T>(
-        &self,
-        column: &str,
-        parse: impl Fn(&str) -> Result<T, &'static str>,
-    ) -> Result<Option<Vec<T>>, ColumnsError> {
-        let mut places = (0..self.names.len()).filter(|&place| self.names[place] == column);
-        let Some(place) = places.next() else { return Ok(None) };
-        if places.next().is_some() {
-            return Err(ColumnsError::ColumnTwice(column.to_string()));
-        }
-        let parse_row = |(line, row): (usize, &str)| {
-            let cell = cells(row).nth(place).unwrap_or_default();
-            parse(cell).map_err(|expected| {
-                let (column, value) = (column.to_string(), cell.to_string());
-                ColumnsError::Value { line, column, value, expected }
-            })
-        };
-        let rows = (FIRST_LINE..).zip(self.rows.clone());
-        rows.map(parse_row).collect::<Result<_, _>>().map(Some)
-    }
-
+impl Csv<'_> {
     fn required<T: std::str::FromStr>(
         &self,
         column: &'static str,

@@ -21,7 +21,8 @@
 //! # Cost
 //! Memory per flow.
 
-use super::flow_columns::{ColumnsError, FIRST_LINE, FlowColumns, numbers_of_csv};
+use super::csv::FIRST_LINE;
+use super::flow_columns::{ColumnsError, FlowColumns, numbers_of_csv};
 use super::flow_graph::{FlowGraph, Node};
 use super::flow_model::FlowModel;
 use super::label::Label;
@@ -45,6 +46,9 @@ pub const KIND: Kind = Kind {
 
 /// More classes than this are a mistake, such as an id in the column for classes.
 const MOST_CLASSES: usize = 256;
+/// The longest name of a class in bytes, and how many of its characters messages show.
+const LONGEST_CLASS: usize = 1000;
+const LONGEST_SHOWN: usize = 40;
 
 /// A section of kind `flows`, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,10 +88,13 @@ impl FlowListParams {
         let list = List::read(section, &file, context)
             .map_err(|problem| section.error("file", named(problem)))?;
         let classes = list.classes();
-        if classes.first().is_some_and(|class| class.trim().is_empty()) {
+        if classes.iter().any(|class| class.trim().is_empty()) {
             return Err(section.error("file", named("a class has no name".into())));
         }
-        if let Some(class) = classes.iter().find(|class| class.contains(['\n', '\r'])) {
+        let is_no_name =
+            |class: &&&str| class.contains(['\n', '\r']) || class.len() > LONGEST_CLASS;
+        if let Some(class) = classes.iter().find(is_no_name) {
+            let class: String = class.chars().take(LONGEST_SHOWN).collect();
             return Err(section.error("file", named(format!("{class:?} is no class's name"))));
         }
         if classes.len() > MOST_CLASSES {
@@ -298,12 +305,12 @@ impl List {
 
     /// The classes that the list names, sorted.
     fn classes(&self) -> Vec<&str> {
-        let names = self.columns.class.iter().flatten().map(String::as_str);
+        let names = self.columns.class.iter().flatten().map(|class| &**class);
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn class_of(&self, row: usize) -> Option<&str> {
-        self.columns.class.as_ref().map(|classes| classes[row].as_str())
+        self.columns.class.as_ref().map(|classes| &*classes[row])
     }
 
     /// Whether the flow of a row waits for others.
@@ -453,7 +460,7 @@ mod tests {
             dst: vec![0, 3, 0, 2],
             size_bytes: vec![500, 9000, 500, 70],
             start_ns: vec![7000, 8000, 7000, 6000],
-            class: Some(["query", "web", "query", "web"].map(String::from).into()),
+            class: Some(["query", "web", "query", "web"].map(Arc::from).into()),
             query_id: Some(vec![Some(4), None, Some(4), None]),
             ..FlowColumns::default()
         }
@@ -545,9 +552,9 @@ mod tests {
         let mut no_query = columns();
         no_query.query_id = Some(vec![None, None, Some(u32::MAX), None]);
         let mut nameless = columns();
-        nameless.class = Some(["x", "", "x", "y"].map(String::from).into());
+        nameless.class = Some(["x", "", "x", "y"].map(Arc::from).into());
         let mut of_two_lines = columns();
-        of_two_lines.class = Some(["x", "y\nz", "x", "y"].map(String::from).into());
+        of_two_lines.class = Some(["x", "y\nz", "x", "y"].map(Arc::from).into());
         let mut short = columns();
         short.query_id = Some(vec![None]);
         let file = "file = \"x.parquet\"\n";

@@ -11,6 +11,7 @@ mod all_to_all;
 mod bounds;
 mod cdf;
 mod collective;
+mod csv;
 mod demand;
 mod expected;
 #[cfg(test)]

@@ -121,7 +121,7 @@ fn read(scenario: Table) -> Result<Scenario, SettingsError> {
         dst: vec![1, 2, 0],
         size_bytes: vec![1, 9_000, 40_000],
         start_ns: vec![0, 20_000, 30_000],
-        class: Some(["x", "y", "x"].map(String::from).into()),
+        class: Some(["x", "y", "x"].map(std::sync::Arc::from).into()),
         priority: Some(vec![None, Some(0), Some(254)]),
         ..FlowColumns::default()
     };
