@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway import ScenarioError, UncheckedWarning, parquet
+from spillway import ScenarioError, UncheckedWarning, flow_list, parquet
 from spillway.slotted import Arrivals
 from support import TINY, flipped
 
@@ -167,3 +167,58 @@ def test_damaged_arrivals_are_refused(tmp_path):
         (tmp_path / "a.parquet").write_bytes(flipped(whole, place))
         with pytest.raises(NOTICED, match=r"a\.parquet"):
             Arrivals.read(tmp_path / "a.parquet")
+
+
+MANY = 10**5
+ONES = pa.array([0] * MANY, pa.uint8())
+TEXTS = pa.DictionaryArray.from_arrays(ONES, pa.array(["x" * MANY]))
+
+
+@pytest.mark.parametrize(
+    ("column", "times"),
+    [
+        (ONES, 170),
+        (pa.array(["x" * 100 * MANY]), 10),
+        (TEXTS, 1),
+        (pa.ListArray.from_arrays([0, MANY], ONES), 170),
+        (pa.ListArray.from_arrays([0, MANY], TEXTS), 1),
+    ],
+    ids=["rows", "text", "texts", "list", "list of texts"],
+)
+def test_a_table_that_would_fill_the_memory_is_refused(tmp_path, column, times):
+    """Some KB of Parquet may be any number of GB."""
+    file = tmp_path / "bomb.parquet"
+    table = pa.table({"a": column, "b": pa.nulls(len(column))})
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        for _ in range(times):
+            writer.write_table(table)
+    assert file.stat().st_size < 2 * 10**5
+    with pytest.raises(
+        ScenarioError, match=r"bomb\.parquet: reading it .* GB of memory: more than 0\.3 GB"
+    ):
+        parquet.read(file, ["a"], memory=3 * 10**8)
+
+
+def test_texts_are_read_as_they_were_written(tmp_path):
+    table = pa.table({"a": ["x", None, "y", "x"], "b": [["x"], [], None, ["y", None]]})
+    parquet.write(table, tmp_path / "texts.parquet")
+    assert parquet.read(tmp_path / "texts.parquet").equals(table)
+
+
+def test_the_limits_of_a_scenario_are_those_of_its_lists(tmp_path):
+    parquet.write(LIST, tmp_path / "list.parquet")
+    section = '[[traffic]]\nname = "a"\nkind = "flows"\nfile = "list.parquet"\n'
+    given = TINY.read_text().partition("[[traffic]]")[0] + section
+    for limit, problem in [
+        ("flows=1", r"list\.parquet: it has 2 flows: more than limits\.flows"),
+        ('memory="100B"', r"list\.parquet: reading it would take .* more than 1e-07 GB"),
+    ]:
+        with pytest.raises(ScenarioError, match=rf"traffic\.a\.file: .*{problem}"):
+            spillway.Scenario(given, tmp_path, [f"limits.{limit}"]).read()
+
+
+def test_a_name_that_is_no_class_s_is_refused(tmp_path):
+    table = LIST.append_column("class", [["web", "x" * 1001]])
+    parquet.write(table, tmp_path / "list.parquet")
+    with pytest.raises(ScenarioError, match=r"column class: a name of 1001 bytes is no class's"):
+        flow_list.load(tmp_path, "list.parquet")

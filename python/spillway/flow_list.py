@@ -27,14 +27,28 @@ _OPTIONAL = {
 }
 
 
-def load(folder: Path, name: str) -> dict[str, Any] | None:
-    """The columns of a Parquet file in the form that the core takes; None for any other file."""
+_MOST = 120_000_000
+_LONGEST_CLASS = 1000
+"""The longest name of a class in bytes, as in the core."""
+
+
+def load(
+    folder: Path, name: str, most: int = _MOST, memory: int = parquet.MOST_MEMORY
+) -> dict[str, Any] | None:
+    """The columns of a Parquet file in the form that the core takes; None for any other file.
+
+    More flows, or more bytes of memory, are refused before the file is read.
+    """
     if not name.endswith(".parquet"):
         return None
     path = folder / name
     if not path.is_file():
         raise _wrong(f"{path}: there is no such file")
-    table = parquet.read(path, [*_REQUIRED, *_STARTS, *_OPTIONAL, "class", "after"])
+    if (count := parquet.rows(path)) > most:
+        hint = f"if that is meant, raise limits.flows, which is {most}"
+        raise _wrong(f"{path}: it has {count} flows: more than limits.flows", hint)
+    wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class", "after"]
+    table = parquet.read(path, wanted, memory=memory)
     names = table.column_names
     start = next((column for column in _STARTS if column in names), "start_ns")
     columns: dict[str, Any] = {}
@@ -53,13 +67,15 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     return columns
 
 
-def numbers(folder: Path, name: str, columns: Sequence[str]) -> list[np.ndarray[Any, Any]]:
+def numbers(
+    folder: Path, name: str, columns: Sequence[str], memory: int = parquet.MOST_MEMORY
+) -> list[np.ndarray[Any, Any]]:
     """Further columns of the same file, of finite numbers, in the order of their names."""
     import numpy as np
     import pyarrow as pa
 
     path = folder / name
-    table = parquet.read(path, columns)
+    table = parquet.read(path, columns, memory=memory)
     found = []
     for column in columns:
         if column not in table.column_names:
@@ -147,6 +163,7 @@ def _after(
 
 def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], list[str]]:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if values.null_count:
         raise _wrong(f"{path}: column class: some flows have none")
@@ -154,6 +171,9 @@ def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any],
         values = values.cast(values.type.value_type)
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
         raise _wrong(f"{path}: column class: {values.type} values are not names")
+    longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if longest > _LONGEST_CLASS:
+        raise _wrong(f"{path}: column class: a name of {longest} bytes is no class's")
     encoded = values.combine_chunks().dictionary_encode()
     places = encoded.indices.cast(pa.uint32()).to_numpy()
     return places, encoded.dictionary.to_pylist()

@@ -20,7 +20,7 @@ COLUMNS = {"gradient_bps": "float64", "bytes": "uint64"}
 ALL_SWITCHES = 2**32 - 1
 
 
-def learned(file: Path, switches: Sequence[str]) -> bytes:
+def learned(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY) -> bytes:
     """A history in the form that the simulator takes: switch, bytes per second, bytes.
 
     `switches` are the names of all switches, by their numbers. Without a column `switch`, every
@@ -28,7 +28,7 @@ def learned(file: Path, switches: Sequence[str]) -> bytes:
     """
     import numpy as np
 
-    table = _read(file)
+    table = _read(file, memory)
     rows = np.empty(
         table.num_rows, np.dtype([("switch", "<u4"), ("gradient", "<f8"), ("bytes", "<u8")])
     )
@@ -40,11 +40,11 @@ def learned(file: Path, switches: Sequence[str]) -> bytes:
     return rows.tobytes()
 
 
-def _read(file: Path) -> pa.Table:
+def _read(file: Path, memory: int) -> pa.Table:
     if not file.is_file():
         hint = 'a run with sharing = "smartbuf" leaves one'
         raise ScenarioError(f"there is no history {file}", hint)
-    table = parquet.read(file)
+    table = parquet.read(file, [*COLUMNS, "switch"], memory=memory)
     for name, column in taken(table, COLUMNS, f"{file} is not a history of bursts").items():
         table = table.set_column(table.column_names.index(name), name, column)
     return table

@@ -4,18 +4,23 @@ The format has checksums of pages, which are written and verified too. But they 
 pages' headers and the footer, which hold the names of columns and the positions of data. So the
 footer's key-value metadata contain the file's seal: the SHA-256 of all its bytes, with zeros in
 place of the seal. Files without a seal come from other programs. They are read, with a warning.
+
+A few bytes of Parquet may stand for any number of rows, and for any length of text in each. So what
+a table would take is estimated from the footer before it is read; and texts are read as numbers of
+a dictionary's entries, whose lengths are added up before they are written out.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import struct
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from spillway.errors import ScenarioError, UncheckedWarning
 from spillway.folder import check_plain
@@ -29,6 +34,12 @@ _BLANK = b"0" * 64
 _SEAL = re.compile(re.escape(_KEY) + rb"\x18\x40(.{64})", re.DOTALL)
 _MAGIC = b"PAR1"
 _BLOCK = 1 << 20
+_VALUE_BYTES = 24
+"""About what a value takes while it is read and converted, besides its encoded bytes."""
+_TEXT_COPIES = 4
+"""How often a text may be in memory meanwhile."""
+MOST_MEMORY = 4_000_000_000
+"""What a table may take in memory, unless its reader says otherwise."""
 
 
 def write(table: pa.Table, file: str | Path) -> None:
@@ -74,11 +85,16 @@ class Writer:
 
 
 def read(
-    file: str | Path, columns: Sequence[str] | None = None, *, only_sealed: bool = False
+    file: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    only_sealed: bool = False,
+    memory: int = MOST_MEMORY,
 ) -> pa.Table:
     """The table in a file, or those of its columns that are asked for. Damage is refused.
 
-    A file without a seal is read with a warning, or refused with `only_sealed`.
+    A file without a seal is read with a warning, or refused with `only_sealed`. One that would take
+    more bytes of memory is refused: a scenario's limit is `limits.memory`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -92,8 +108,17 @@ def read(
         with pq.ParquetFile(file, page_checksum_verification=True) as content:
             names = content.schema_arrow.names
             check_names(file, names)
-            chosen = None if columns is None else [name for name in columns if name in names]
+            chosen = names if columns is None else [name for name in columns if name in names]
+            told = [_Told.of(content.metadata, name) for name in chosen]
+            _check(file, sum(one.bytes for one in told), memory)
+            plain = content.schema_arrow
+        texts = [path for one in told for path in one.texts]
+        with pq.ParquetFile(
+            file, read_dictionary=texts, page_checksum_verification=True
+        ) as content:
             table = content.read(chosen)
+        _check(file, sum(map(_text_bytes, table.columns)), memory)
+        table = table.cast(pa.schema([plain.field(name) for name in chosen], plain.metadata))
         if not is_sealed:
             table.validate(full=True)
     except (OSError, UnicodeError, pa.ArrowException) as error:
@@ -104,11 +129,73 @@ def read(
     return table
 
 
+def ample() -> int:
+    """The memory for a table that may be as large as the machine allows."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(MOST_MEMORY, machine // 2)
+
+
+class _Told(NamedTuple):
+    """What the footer tells of a column."""
+
+    bytes: int
+    """What it would take in memory, about."""
+    texts: list[str]
+    """The paths of the texts in it."""
+
+    @classmethod
+    def of(cls, footer: Any, name: str) -> _Told:
+        """What the footer tells of the column of this name."""
+        columns = [footer.schema.column(place) for place in range(footer.num_columns)]
+        places = [
+            place
+            for place, column in enumerate(columns)
+            if column.path == name or column.path.startswith(f"{name}.")
+        ]
+        is_text = {place: columns[place].physical_type == "BYTE_ARRAY" for place in places}
+        total = 0
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            for place in places:
+                chunk = group.column(place)
+                values = max(chunk.num_values, group.num_rows)
+                copies = _TEXT_COPIES if is_text[place] else 1
+                total += copies * chunk.total_uncompressed_size + _VALUE_BYTES * values
+        return cls(total, [columns[place].path for place in places if is_text[place]])
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """What the texts of a column take once they are written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        column = pc.list_flatten(column)
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    total = 0
+    for chunk in column.chunks:
+        lengths = pc.fill_null(pc.binary_length(chunk.dictionary), 0).cast("int64")
+        total += pc.sum(lengths.take(chunk.indices), min_count=0).as_py()
+    return total
+
+
+def _check(file: Path, needed: int, memory: int) -> None:
+    if needed > memory:
+        told = f"reading it would take about {needed * 1e-9:.3g} GB of memory"
+        hint = "make it smaller; for a file that a scenario names, limits.memory may be raised"
+        raise ScenarioError(f"{file}: {told}: more than {memory * 1e-9:.3g} GB", hint)
+
+
 def rows(file: Path) -> int:
     """The number of rows of a file."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    count: int = pq.read_metadata(file).num_rows
+    check_plain(file)
+    try:
+        count: int = pq.read_metadata(file).num_rows
+    except (OSError, UnicodeError, pa.ArrowException) as error:
+        raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
     return count
 
 

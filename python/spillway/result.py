@@ -136,7 +136,7 @@ class Result:
             path = None if self.folder is None else self.folder / f"{name}.parquet"
             if path is None or not path.is_file():
                 raise SpillwayError(f"this run has recorded no {name}")
-            self._tables[name] = parquet.read(path)
+            self._tables[name] = parquet.read(path, memory=parquet.ample())
         return self._tables[name]
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:

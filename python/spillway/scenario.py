@@ -113,16 +113,18 @@ class Scenario:
         plugins = describe_all(self.plugins)
 
         def load(
-            key: str, name: str, numbers: list[str] | None = None
+            key: str, name: str, most: int, memory: int, numbers: list[str] | None = None
         ) -> dict[str, Any] | list[Any] | None:
             try:
                 if numbers is not None:
-                    return flow_list.numbers(self.folder, name, numbers)
-                return flow_list.load(self.folder, name)
+                    return flow_list.numbers(self.folder, name, numbers, memory)
+                return flow_list.load(self.folder, name, most, memory)
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
-        def records(kind: str, key: str, name: str, switches: list[str]) -> tuple[str, bytes]:
+        def records(
+            kind: str, key: str, name: str, switches: list[str], memory: int
+        ) -> tuple[str, bytes]:
             from spillway import history
             from spillway.oracle import trace
 
@@ -132,7 +134,7 @@ class Scenario:
             }[kind]
             file = Path(name, table) if (self.folder / name).is_dir() else Path(name)
             try:
-                return str(file), read(self.folder / file, switches)
+                return str(file), read(self.folder / file, switches, memory)
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 

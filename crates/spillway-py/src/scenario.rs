@@ -9,7 +9,7 @@ use spillway_engine::Time;
 use spillway_net::extensions::Extensions;
 use spillway_net::facts::{expected_packets, facts};
 use spillway_net::record::Record;
-use spillway_net::scenario::{RecordReader, Sources, assignments};
+use spillway_net::scenario::{Limits, RecordReader, Sources, assignments};
 use spillway_settings::{Content, NamedFile, Section, Table, Value, check_depth};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,10 +59,10 @@ impl Scenario {
     /// Reads a scenario, TOML text or a dict, and applies `key=value` assignments.
     ///
     /// File names are relative to `folder`. `load` is given the key and the name of a list of
-    /// flows, as written, and returns its columns, or None if the list is to be read as CSV; with
-    /// names as well it returns the columns of numbers of these names.
-    /// `records` is given the kind of file that a policy expects, the key and the name, and the
-    /// names of the switches, and returns the file that it has read and its contents. `plugins` are
+    /// flows, as written, and the limits of flows and memory, and returns its columns, or None if
+    /// the list is to be read as CSV; with names as well it returns the columns of numbers of these
+    /// names. `records` is given the kind of file that a policy expects, the key and the name, the
+    /// names of the switches, and the limit of memory, and returns the file that it has read and its contents. `plugins` are
     /// descriptions of the plug-ins that the scenario may name. `file` is the file that the text
     /// comes from, if there is one.
     #[new]
@@ -89,22 +89,24 @@ impl Scenario {
         // A later assignment may have replaced a name that an earlier one set.
         plugins.forget_named();
         let raised = Raised::default();
+        let Limits { flows: most, memory, .. } = Limits::of(&table);
         let columns = |key: &str, file: &str| {
-            let loaded = load.call1((key, file)).and_then(|loaded| match loaded.is_none() {
-                true => Ok(None),
-                false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
-            });
+            let loaded =
+                load.call1((key, file, most, memory)).and_then(|loaded| match loaded.is_none() {
+                    true => Ok(None),
+                    false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
+                });
             raised.or_default(loaded)
         };
         let numbers = |key: &str, file: &str, names: &[String]| {
-            let loaded = load.call1((key, file, names.to_vec()));
+            let loaded = load.call1((key, file, most, memory, names.to_vec()));
             let loaded = loaded.and_then(|loaded| numbers_of(&loaded));
             raised.or_default(loaded.map(Some))
         };
         let (reader, kept) = (records.clone().unbind(), raised.clone());
         let records: RecordReader = Arc::new(move |kind, key, file, switches| {
             Python::attach(|py| {
-                let read = reader.call1(py, (kind, key, file, switches));
+                let read = reader.call1(py, (kind, key, file, switches, memory));
                 let read = read.and_then(|read| read.extract::<(String, Vec<u8>)>(py));
                 let (file, bytes) = kept.or_default(read);
                 Content { file, bytes: bytes.into() }

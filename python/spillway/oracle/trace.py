@@ -245,7 +245,7 @@ def find(places: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def fates(file: Path, switches: Sequence[str]) -> bytes:
+def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY) -> bytes:
     """The fates in a trace, in the form that the simulator takes for the oracle `trace`.
 
     The trace must have a row for every packet of the run, so a sample is refused. `switches` are
@@ -253,7 +253,8 @@ def fates(file: Path, switches: Sequence[str]) -> bytes:
     """
     import numpy as np
 
-    table = _read(_file(file), ("switch", "flow_id", "seq", "dropped", "weight"))
+    file = _file(file)
+    table = _read(file, ("switch", "flow_id", "seq", "dropped", "weight"), memory)
     check_whole(file, table)
     column = table["switch"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
@@ -296,10 +297,10 @@ def _file(place: Path) -> Path:
     return file
 
 
-def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
+def _read(file: Path, columns: Sequence[str] = _COLUMNS, memory: int | None = None) -> pa.Table:
     import pyarrow as pa
 
-    table = parquet.read(file, columns)
+    table = parquet.read(file, columns, memory=memory or parquet.ample())
     types = {name: _TYPES[name] for name in columns}
     found = taken(table, types, f"{file} is not a trace of fates", _MAY_BE_UNKNOWN)
     # In the order of the switches' numbers, if they are given.
