@@ -62,7 +62,7 @@ def test_a_value_arrives_as_what_it_is(value):
 
 def test_seeds_are_numbers_or_a_text():
     assert seeds(spillway.sweep(TINY, seeds="1..3", set=SHORT)) == [1, 2, 3]
-    assert seeds(spillway.sweep(TINY, seeds=(seed for seed in (4, 4, 2)), set=SHORT)) == [4, 2]
+    assert seeds(spillway.sweep(TINY, seeds=(seed for seed in (4, 2)), set=SHORT)) == [4, 2]
     assert seeds_of(np.arange(3)) == [0, 1, 2]
 
 
@@ -138,7 +138,7 @@ def test_one_plug_in_is_enough():
         ({"seeds": "0..99999999999"}, "too many seeds"),
         ({"seeds": "1..9999999999999999999999"}, "is not a list of seeds"),
         ({"seeds": "١"}, "is not a list of seeds"),
-        ({"jobs": 0}, "jobs: 0 is not valid; expected a whole number of 1 or more"),
+        ({"jobs": 0}, "jobs: 0 is not valid; expected a whole number from 1 to 1024"),
         ({"jobs": -3}, "jobs: -3 is not valid"),
         ({"jobs": "two"}, "jobs: 'two' is not valid"),
         ({"vary": {"switch.sharing": []}}, "'switch.sharing' has no value"),

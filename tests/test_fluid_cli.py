@@ -140,7 +140,7 @@ def test_an_interrupted_plot_leaves_nothing(command, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
-        (["--slope", "0"], "slope: 0.0 is not valid; expected a number above 0", ""),
+        (["--slope", "0"], "slope: 0.0 is not valid; expected a number from 1e-06", ""),
         (["--slope", "steep"], "--slope 'steep' is not a list of numbers", "--slope 0.1,0.65"),
         (["--slope", ""], "--slope '' is not a list of numbers", "--slope 0.1,0.65"),
         (["--slope", "nan"], "slope: nan is not valid", ""),
@@ -152,7 +152,7 @@ def test_an_interrupted_plot_leaves_nothing(command, monkeypatch):
         (["--flows", "1..2000", "--no-packets"], "2,000 settings are too many", "1,000"),
         (["--growth", "log"], "growth: there is no 'log'", "valid here: one, sqrt-n"),
         (["--min-packets", "-1"], "min_packets: -1.0 is not valid", ""),
-        (["--max-packets", "3"], "max_packets: 3.0 is not valid; expected a number of min", ""),
+        (["--max-packets", "3"], "max_packets: 3.0 is not valid; expected a number from min", ""),
         (["--rate-gbps", "-1"], "rate_gbps: -1.0 is not valid", ""),
         (["--delay-us", "0"], "delay_us: 0.0 is not valid", ""),
         (["--delay-us", "1"], "delay_us: 1 is not possible in the packet", "--no-packets"),

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from spillway.cli.output import clean, console
+from spillway.cli.output import console
 from spillway.progress import ProgressBar
+from spillway.texts import printable
 from support import TINY
 
 EVIL = "\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e[bold]x[/nothing]"
@@ -80,7 +81,7 @@ def test_a_plug_in_s_traceback_is_cleaned(command, tmp_path):
 def test_half_a_character_is_printed_too():
     written = io.StringIO()
     console(written).print("a\udcffb")
-    assert written.getvalue() == "a�b\n" and clean("\ud800") == "�"
+    assert written.getvalue() == "a�b\n" and printable("\ud800") == "�"
 
 
 class Terminal(io.StringIO):

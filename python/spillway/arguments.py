@@ -188,7 +188,7 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
 
 
 def seeds_of(given: Seeds) -> list[int]:
-    """Seeds, each once, from numbers or a text such as `1..5` (both ends included) or `1,2,7`."""
+    """Seeds from numbers or a text such as `1..5` (both ends included) or `1,2,7`."""
     hint = 'write seeds="1..5", or seeds=[1, 2, 7]'
     if isinstance(given, str):
         parts: Iterator[Any] = _ranges(given, hint)
@@ -199,6 +199,9 @@ def seeds_of(given: Seeds) -> list[int]:
         low, high = whole("seed", first, 0, LARGEST_SEED), whole("seed", last, 0, LARGEST_SEED)
         if high - low + len(found) >= MOST_SEEDS:
             raise ScenarioError("there are too many seeds", f"{MOST_SEEDS:,} are the most")
+        twice = next((seed for seed in range(low, high + 1) if seed in found), None)
+        if twice is not None:
+            raise ScenarioError(f"seed {twice} is there twice", "each seed is run once")
         found.update(dict.fromkeys(range(low, high + 1)))
     if not found:
         raise ScenarioError("there is no seed to run with", hint)
@@ -224,6 +227,24 @@ def whole(name: str, given: object, least: int, most: int | None = None) -> int:
             f"{name}: {shown(given)} is not valid; expected a whole number {expected}"
         )
     return number
+
+
+def plain_int(text: str) -> int:
+    """A whole number in plain digits. Python's own also takes `1_000`, and other alphabets' digits.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if re.fullmatch(r"\s*[-+]?[0-9]+\s*", text, re.ASCII) is None:
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def plain_float(text: str) -> float:
+    """The same for a number."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
 
 
 def shown(given: object) -> str:

@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from spillway.tables import SideBySide
+from spillway.texts import printable
 
 if TYPE_CHECKING:
     from rich.style import StyleType
@@ -55,7 +56,8 @@ def _cell(tag: str, column: Column, shown: RenderableType) -> Markup:
 
 
 def _text(shown: str | Text) -> Markup:
-    text = Text(shown) if isinstance(shown, str) else shown
+    text = Text(shown) if isinstance(shown, str) else shown.copy()
+    text.plain = printable(text.plain)
     places = {0, len(text.plain)}
     places.update(place for span in text.spans for place in (span.start, span.end))
     parts = []

@@ -16,6 +16,7 @@ from spillway.reproduce import tables as claims
 from spillway.reproduce import tally
 from spillway.result import documents, read_text
 from spillway.sweep import Sweep
+from spillway.texts import printable
 from spillway.tuning import plots as study_plots
 from spillway.tuning import tables as studies
 
@@ -141,7 +142,7 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
         slug=lambda text: text.replace(" ", "-"),
     )
     text = environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
-    return text.encode()
+    return printable(text).encode()
 
 
 def _summaries(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import _core
-from spillway.arguments import Assignments, callback, check_line, written
+from spillway.arguments import Assignments, callback, check_line, check_text, written
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import OutputFolder
 from spillway.observing import Array, Signals, look, names_of
@@ -236,6 +236,7 @@ def _picoseconds(time: str | int) -> int:
     (1500000, 7)
     """
     if isinstance(time, str):
+        check_text(time)
         return _core.picoseconds(time)
     try:
         picoseconds = index(time)

@@ -8,6 +8,7 @@ import math
 import re
 import statistics
 import threading
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from spillway.progress import Follow, Progress, shares
 from spillway.result import Result, write_json
 from spillway.run import prepared, run_to
 from spillway.scenario import Scenario, Source
-from spillway.threads import processors, side_by_side
+from spillway.threads import MOST_JOBS, processors, side_by_side
 
 MOST_RUNS = 100_000
 """More runs than anybody would intend."""
@@ -147,7 +148,7 @@ def sweep(
     """
     scenario = prepared(source, None, set, plugins)
     several = None if seeds is None else seeds_of(seeds)
-    jobs = processors() if jobs is None else whole("jobs", jobs, 1)
+    jobs = processors() if jobs is None else whole("jobs", jobs, 1, MOST_JOBS)
     callback("follow", follow)
     plan: list[_Run] = []
     seen: dict[str, Variant] = {}
@@ -158,7 +159,7 @@ def sweep(
         varied = scenario.set(*variant.assignments).with_named_plugins()
         read = varied.read()
         _check_seed(variant, several)
-        same = seen.setdefault(read.resolved, variant)
+        same = seen.setdefault(_meaning(read.resolved), variant)
         if same is not variant:
             text = f"{same.label} and {variant.label} are the same scenario"
             raise ScenarioError(text, "each variant is run once")
@@ -201,6 +202,19 @@ def _differing(planned: Sequence[Variant]) -> frozenset[str]:
 def _check_number(runs: int) -> None:
     if runs > MOST_RUNS:
         raise ScenarioError("too many runs", f"one sweep has {MOST_RUNS:,} at most")
+
+
+def _meaning(resolved: str) -> str:
+    """A resolved scenario, in which 1 and 1.0 are the same."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    return repr(plain(tomllib.loads(resolved)))
 
 
 def _check_seed(variant: Variant, seeds: list[int] | None) -> None:

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
+MOST_JOBS = 1024
+"""More runs at once than this are a mistake."""
 _TURN_S = 0.2
 
 
@@ -33,7 +35,7 @@ def side_by_side(
 
     is_interrupted = False
     futures: list[Future[Done | None]] = []
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
         # Ctrl-C may come at any time; work that has begun must be told to end in any case.
         try:
             for item in items:

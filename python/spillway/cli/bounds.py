@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spillway.arguments import plain_int
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
@@ -259,7 +260,7 @@ def show(model: ModelArgument, as_json: JsonOption = False) -> None:
 
 def _depths(text: str) -> list[int]:
     try:
-        depths = [int(part) for part in text.split(",")]
+        depths = [plain_int(part) for part in text.split(",")]
     except ValueError:
         depths = [0]
     if not all(1 <= depth <= 64 for depth in depths) or len({*depths}) < len(depths):

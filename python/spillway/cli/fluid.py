@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway import _core
+from spillway.arguments import plain_float
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
 from spillway.cli.output import INTERRUPTED, console, display, say
@@ -194,7 +195,7 @@ def _whole(option: str, text: str) -> list[int]:
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return list(dict.fromkeys(float(part) for part in text.split(",")))
+        return list(dict.fromkeys(plain_float(part) for part in text.split(",")))
     except ValueError:
         hint = f"for one: {option} 0.1,0.65"
         raise ScenarioError(f"{option} {text!r} is not a list of numbers", hint) from None

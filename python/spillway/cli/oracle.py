@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spillway.arguments import plain_int
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
@@ -307,7 +308,7 @@ def _told(model: Model) -> dict[str, Any]:
 
 def _counts(text: str) -> list[int]:
     try:
-        counts = [int(part) for part in text.split(",")]
+        counts = [plain_int(part) for part in text.split(",")]
     except ValueError:
         counts = [0]
     if min(counts) < 1:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway import _core, parquet
+from spillway.arguments import plain_int
 from spillway.cli.app import app
 from spillway.cli.options import (
     ForceOption,
@@ -259,7 +260,7 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
     if text is None:
         return None
     try:
-        return [int(part) for part in text.split(",")]
+        return [plain_int(part) for part in text.split(",")]
     except ValueError:
         hint = f"for one: {option} 0,1,2"
         raise ScenarioError(f"{option} {text!r} is not a list of numbers", hint) from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from spillway.arguments import whole
+from spillway.arguments import shown, whole
 from spillway.errors import ScenarioError
 
 MOST_FLOWS = 10_000
+LEAST, MOST = 1e-6, 1e6
+"""The range of numbers: beyond it the equations leave what a computer can tell apart."""
 GROWTHS: dict[str, float] = {"one": 0.0, "sqrt-n": 0.5, "n": 1.0, "n-squared": 2.0}
 """How the slope grows with the number of flows, as a power of it; the names are those of `pred`."""
 LEAST_PACKET = 100
@@ -42,15 +43,14 @@ class Bottleneck:
         whole("flows", self.flows, 1, MOST_FLOWS)
         whole("packet_bytes", self.packet_bytes, LEAST_PACKET, 1_000_000)
         for name in ("slope", "rate_gbps", "delay_us"):
-            _check(name, getattr(self, name), "a number above 0", least=0, is_above=True)
-        _check("min_packets", self.min_packets, "a number of 0 or more", least=0)
-        _check("min_window", self.min_window, "a number of 1 or more", least=1)
+            _check(name, getattr(self, name), least=LEAST)
+        _check("min_packets", self.min_packets, least=0)
+        _check("min_window", self.min_window, least=1)
         if self.growth not in GROWTHS:
             hint = f"valid here: {', '.join(GROWTHS)}"
             raise ScenarioError(f"growth: there is no {self.growth!r}", hint)
         if self.max_packets is not None:
-            expected = f"a number of min_packets = {self.min_packets:g} or more"
-            _check("max_packets", self.max_packets, expected, least=self.min_packets)
+            _check("max_packets", self.max_packets, least=self.min_packets, of="min_packets = ")
 
     @property
     def capacity(self) -> float:
@@ -101,11 +101,8 @@ class Bottleneck:
         return self.delay_s + queue / self.capacity
 
 
-def _check(
-    name: str, given: object, expected: str, *, least: float, is_above: bool = False
-) -> None:
-    if isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given):
-        is_low = given <= least if is_above else given < least
-        if not is_low:
-            return
-    raise ScenarioError(f"{name}: {given!r} is not valid; expected {expected}")
+def _check(name: str, given: object, *, least: float, of: str = "") -> None:
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and least <= given <= MOST:
+        return
+    expected = f"a number from {of}{least:g} to {MOST:g}"
+    raise ScenarioError(f"{name}: {shown(given)} is not valid; expected {expected}")

@@ -83,7 +83,13 @@ def compare(
     for done, at in enumerate(places):
         if follow is not None:
             follow(done, len(places))
-        points.append(_at(at, models, runs if packets else [], g))
+        try:
+            points.append(_at(at, models, runs if packets else [], g))
+        except (ArithmeticError, ValueError) as error:
+            if isinstance(error, ScenarioError):
+                raise
+            problem = f"the equations have no solution that can be computed there: {error}"
+            raise ScenarioError(problem, f"the setting is {at}") from error
     return points
 
 

@@ -33,6 +33,7 @@ class Table:
         hint = 'for one: Table(["aqm.min", "aqm.max"], [("5pkt", "20pkt"), ("10pkt", "50pkt")])'
         if isinstance(self.keys, str) or not self.keys:
             raise ScenarioError("a table of actions needs a list of keys", hint)
+        check_once(self.keys, "the key", "each row has one value for it")
         rows = [tuple(items(row, "values", hint)) for row in items(self.rows, "rows", hint)]
         if not rows:
             raise ScenarioError("a table of actions needs a row", hint)
@@ -79,6 +80,7 @@ class Setter:
             raise ScenarioError(f"{actions!r} are no actions", "a Table or Ranges of spillway.gym")
         hint = 'for one: at="switch.leaf0.port.0"'
         given = [at] if isinstance(at, str) else list(items(at, "places", hint))
+        check_once(given, "the place", "each has one action")
         self.places = given or [""]
         self.actions = actions
         prefixes = [f"{place}." if place else "" for place in self.places]
@@ -159,6 +161,15 @@ class Setter:
             np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0
         ) / 2.0
         return shares
+
+
+def check_once(given: Iterable[object], what: str, hint: str) -> None:
+    """Refuses what is there twice, of which one would vanish."""
+    known: list[object] = []
+    for each in given:
+        if each in known:
+            raise ScenarioError(f"{what} {each!r} is there twice", hint)
+        known.append(each)
 
 
 def _numbers(action: Any) -> NDArray[Any] | None:

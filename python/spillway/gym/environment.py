@@ -12,9 +12,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from spillway import _core
-from spillway.arguments import LARGEST_SEED, Assignments, integer, items, whole
+from spillway.arguments import LARGEST_SEED, Assignments, check_text, integer, items, shown, whole
 from spillway.errors import ScenarioError
-from spillway.gym.actions import Actions, Setter
+from spillway.gym.actions import Actions, Setter, check_once
 from spillway.gym.reward import Reward, compiled
 from spillway.observing import Array
 from spillway.simulation import Simulation
@@ -30,6 +30,8 @@ ID = "Spillway-v0"
 Observation: TypeAlias = NDArray[np.float32]
 Look: TypeAlias = Mapping[str, Array]
 
+MOST_OBSERVED = 1_000_000
+"""The most numbers in an observation."""
 MOST_WARM = 64
 """How many warm states are kept, each of its own seed."""
 
@@ -103,7 +105,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._setter = Setter(actions, at)
         self._warm: OrderedDict[int, tuple[Simulation, list[Observation]]] = OrderedDict()
         self._simulation: Simulation | None = None
-        self._frames: deque[Observation] = deque(maxlen=self._history)
+        self._frames: deque[Observation] = deque(maxlen=min(self._history, MOST_OBSERVED))
         self._step = 0
 
         first = self._new(self._seeds[0])
@@ -114,6 +116,9 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
             first.copy().set(numbers)
         self.action_space = self._setter.space
         size = self._frame(look).size
+        if self._history * size > MOST_OBSERVED:
+            problem = f"history: {shown(self._history)} times {size} numbers would be observed"
+            raise ScenarioError(problem, f"{MOST_OBSERVED:,} are the most")
         # No signal is ever below 0.
         shape, most = (self._history * size,), float(np.finfo(np.float32).max)
         self.observation_space = spaces.Box(0.0, most, shape, np.float32)
@@ -126,6 +131,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         `seed` decides which seeds of the scenario are drawn from now on. `info` has the `seed` and
         `time_ps`.
         """
+        if options is not None and not isinstance(options, Mapping):
+            raise ScenarioError(f"options: {options!r} is not valid", 'for one: {"seed": 7}')
         super().reset(seed=seed)
         chosen = (options or {}).get("seed")
         if chosen is None:
@@ -229,6 +236,9 @@ def _scales(
         observation = fixed
     if isinstance(observation, str):
         observation = [observation]
+    if not isinstance(observation, Mapping):
+        observation = list(observation)
+        check_once(observation, "observation: the signal", "name each once")
     given = observation if isinstance(observation, Mapping) else dict.fromkeys(observation, 1.0)
     if not given:
         raise ScenarioError("nothing is observed", f"what can be: {', '.join(fixed)}")
@@ -248,6 +258,8 @@ def _seed(seed: object) -> int:
 
 
 def _time(time: str | int, least: int) -> int:
+    if isinstance(time, str):
+        check_text(time)
     picoseconds = _core.picoseconds(time) if isinstance(time, str) else integer(time)
     if picoseconds is None or not least <= picoseconds < 2**63:
         hint = 'a text such as "206us", or a whole number of picoseconds'

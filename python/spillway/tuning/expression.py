@@ -23,10 +23,12 @@ DEFAULT = "default"
 """The name of what the other side of a comparison is in the unchanged scenario."""
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_]\w*(?:[.-]\w+)*)|`(?P<quoted>[^`]+)`|(?P<mark><=|>=|==|[-+*/()<>=]))"
 )
 _HINT = "for one: goodput_gbps.all >= 0.98 * default"
+_MOST = 256
+"""How many operations an expression may have."""
 _DEEPEST = 64
 """How many operators and brackets may stand within one another."""
 
@@ -109,10 +111,12 @@ class _Reader:
         self._hint = hint
         self._place = 0
         self._depth = 0
+        self._operations = 0
 
     def refused(self, problem: str) -> ScenarioError:
         """An error about this text."""
-        return ScenarioError(f"{self.text!r}: {problem}", self._hint)
+        text = self.text if len(self.text) <= 200 else f"{self.text[:197]}..."
+        return ScenarioError(f"{text!r}: {problem}", self._hint)
 
     def take(self, *marks: str) -> str | None:
         """Takes one of these marks, if it comes next."""
@@ -134,7 +138,7 @@ class _Reader:
         names, found = self._product()
         while mark := self.take("+", "-"):
             more, other = self._product()
-            names, found = (*names, *more), _operation(mark, found, other)
+            names, found = (*names, *more), self._operation(mark, found, other)
         text = self.text[begin : self._place].strip()
         return Expression(text, tuple(dict.fromkeys(names)), found)
 
@@ -142,8 +146,14 @@ class _Reader:
         names, found = self._factor()
         while mark := self.take("*", "/"):
             more, other = self._factor()
-            names, found = (*names, *more), _operation(mark, found, other)
+            names, found = (*names, *more), self._operation(mark, found, other)
         return names, found
+
+    def _operation(self, mark: str, left: _Evaluate, right: _Evaluate) -> _Evaluate:
+        self._operations += 1
+        if self._operations > _MOST:
+            raise self.refused(f"it has more than {_MOST} operations")
+        return _operation(mark, left, right)
 
     def _factor(self) -> tuple[tuple[str, ...], _Evaluate]:
         self._depth += 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from spillway import html
 from spillway.tables import number
+from spillway.texts import printable
 from spillway.tuning import plots, tables
 
 _TEMPLATE = "tune.html"
@@ -34,7 +35,7 @@ def written(summary: Mapping[str, Any]) -> bytes:
         tables=shown,
         plots=drawn,
     )
-    return text.encode()
+    return printable(text).encode()
 
 
 def _uri(content: bytes) -> str:

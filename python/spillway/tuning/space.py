@@ -23,7 +23,7 @@ Path: TypeAlias = tuple[str | int, ...]
 """The steps to a value: keys of tables, and places in lists."""
 
 _HINT = "for one: switch.sharing.alpha=0.1..8:log, or switch.sharing=dt,lqd"
-_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _RANGE = re.compile(
     rf"(?P<low>{_NUMBER})(?P<unit>[A-Za-z%][\w/%]*)?\s*\.\.\s*"
     rf"(?P<high>{_NUMBER})(?P<other>[A-Za-z%][\w/%]*)?(?P<options>(?::[^:]*)*)"
@@ -207,6 +207,8 @@ def _range(key: str, match: re.Match[str]) -> Range:
     is_log, step = False, None
     for option in match["options"].split(":")[1:]:
         name, _, value = option.strip().partition("=")
+        if (name == "log" and is_log) or (name == "step" and step is not None):
+            raise refused(f"{name} is there twice", "each option once")
         if name == "log" and not value:
             is_log = True
         elif name == "step" and re.fullmatch(_NUMBER, value) and float(value) > 0:
@@ -216,7 +218,7 @@ def _range(key: str, match: re.Match[str]) -> Range:
     if is_log and low <= 0:
         raise refused("a logarithmic range begins above 0", "begin above 0, or leave out :log")
     # Ends without a point are whole numbers, and then all between them are.
-    if step is None and re.fullmatch(r"[-+]?\d+", match["low"] + match["high"].lstrip("+-")):
+    if step is None and re.fullmatch(r"[-+]?[0-9]+", match["low"] + match["high"].lstrip("+-")):
         step = 1.0
     elif step is not None and is_log:
         raise refused("a logarithmic range has no steps", "leave out one of the two")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core
-from spillway.arguments import Assignments, Seeds, callback, seeds_of, whole
+from spillway.arguments import Assignments, Seeds, callback, plain_int, seeds_of, whole
 from spillway.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.inputs import Inputs
 from spillway.plugins import Plugins
@@ -18,7 +18,7 @@ from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Follow, duration
 from spillway.run import prepared
 from spillway.scenario import Scenario, Source
-from spillway.threads import processors
+from spillway.threads import MOST_JOBS, processors
 from spillway.tuning import confirm, importance, pruning, samplers, seal, storage
 from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
@@ -271,7 +271,7 @@ def _request(
         sampler,
         pruner,
         whole("search_seed", search_seed, 0),
-        processors() if jobs is None else whole("jobs", jobs, 1),
+        processors() if jobs is None else whole("jobs", jobs, 1, MOST_JOBS),
     )
     confirmation = confirm.planned(base, confirm.seeds_beside(seeds, confirmed[0]), confirmed[1])
     own = space.default(base.resolved)
@@ -334,7 +334,7 @@ def _looks(
         given = LOOKS
     parts = given.split(",") if isinstance(given, str) else given
     try:
-        found = tuple(int(str(part).strip().removesuffix("%")) for part in parts)
+        found = tuple(plain_int(str(part).strip().removesuffix("%")) for part in parts)
     except (TypeError, ValueError):
         found = (0,)
     if list(found) != sorted({*found}) or not all(0 < percent < 100 for percent in found):

@@ -1,0 +1,146 @@
+"""Inputs beyond all reason: refused with a message, without a traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+import spillway
+from spillway import ScenarioError, threads
+from spillway.arguments import seeds_of
+from spillway.bounds import files
+from spillway.fluid import Bottleneck
+from spillway.gym import NetworkEnv, Table
+from spillway.gym.actions import Setter
+from spillway.tuning.expression import expression
+from spillway.tuning.space import parameters
+from support import TINY
+
+
+@pytest.mark.parametrize("name", ["slope", "rate_gbps", "delay_us", "min_packets", "min_window"])
+def test_fluid_numbers_have_a_range(command, name):
+    for number in ("1e-300", "1e300", "nan", "inf", "-1"):
+        least = {"min_packets": 0, "min_window": 1}.get(name, 1e-6)
+        if float(number) == 1e-300 and name == "min_packets":
+            continue
+        with pytest.raises(ScenarioError, match=f"{name}: .* a number from {least:g} to 1e"):
+            Bottleneck(**{name: float(number)})
+
+
+@pytest.mark.parametrize("slope", [1e-6, 1e6])
+@pytest.mark.parametrize("rate", [1e-6, 1e6])
+@pytest.mark.parametrize("delay", [1e-6, 1e6])
+def test_fluid_works_at_the_ends_of_its_ranges(command, slope, rate, delay):
+    options = ("--slope", slope, "--rate-gbps", rate, "--delay-us", delay)
+    for sender in ("dctcp", "dcqcn", "tcp"):
+        done = command("fluid", "--no-packets", "--flows", 2, "--sender", sender, *options)
+        assert done.status in (0, 2), done.err
+
+
+def test_a_goal_has_a_bound(command):
+    assert len(expression(" + ".join(["short.p99"] * 257)).names) == 1
+    for text in ("+".join(["a"] * 5000), "*".join(["a"] * 258)):
+        with pytest.raises(ScenarioError, match=r"it has more than 256 operations") as raised:
+            expression(text)
+        assert len(str(raised.value)) < 300
+
+
+@pytest.mark.parametrize("run", [["tune", "--over", "switch.sharing.alpha=1..2"], ["compare"]])
+def test_jobs_have_a_bound(command, run):
+    more = ["--minimize", "drops"] if run[0] == "tune" else ["--vary", "switch.sharing=dt,lqd"]
+    done = command(run[0], TINY, *run[1:], *more, "--jobs", 10**9)
+    assert done.status == 2 and f"expected a whole number from 1 to {threads.MOST_JOBS}" in done.err
+
+
+def test_hosts_of_synthetic_jobs_have_a_bound(tmp_path):
+    with pytest.raises(ScenarioError, match="hosts: 1000000000 is not valid"):
+        files.generate("kmeans", tmp_path, None, 10**9, 1)
+
+
+@pytest.mark.parametrize(
+    ("closed", "status"), [("<&-", 0), ("2>&-", 0), (">&-", 2), (">&- 2>&-", 2)]
+)
+def test_closed_streams(tmp_path, closed, status):
+    line = f"{sys.executable} -m spillway list scenarios {closed}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == status and "Traceback" not in done.stderr
+    if closed == ">&-":
+        assert "error: standard output is closed" in done.stderr
+    elif status == 0:
+        assert "leaf-spine-128" in done.stdout
+
+
+# Arguments of Python ------------------------------------------------------------------------------
+
+
+def environment(**more):
+    return NetworkEnv(
+        TINY,
+        actions=Table(["switch.sharing.alpha"], [(1.0,), (2.0,)]),
+        signals={"q": "switch.leaf0.occupancy_bytes"},
+        reward="q",
+        interval="10us",
+        **more,
+    )
+
+
+def test_half_a_character_is_no_time():
+    simulation = spillway.Simulation(TINY)
+    with pytest.raises(ScenarioError, match="half a character"):
+        simulation.run_until("\ud800")
+    with pytest.raises(ScenarioError, match="half a character"):
+        environment(begin="\ud800")
+
+
+def test_an_environment_takes_nothing_twice_and_nothing_beyond_reason():
+    with pytest.raises(ScenarioError, match="history: 1000000000 times 1 numbers"):
+        environment(history=10**9)
+    with pytest.raises(ScenarioError, match="the signal 'q' is there twice"):
+        environment(observation=["q", "q"])
+    with pytest.raises(ScenarioError, match="the key 'a' is there twice"):
+        Table(["a", "a"], [(1, 2)])
+    with pytest.raises(ScenarioError, match="the place 'leaf0' is there twice"):
+        Setter(Table(["a"], [(1,)]), ["leaf0", "leaf0"])
+    with pytest.raises(ScenarioError, match="options: 5 is not valid"):
+        environment().reset(options=5)
+
+
+# Numbers in other alphabets, and things twice ----------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["a=1..٨", "a=１..8", "a=0.١..8.0", "a=1_0..20", "a=1..2_0"])
+def test_ranges_are_written_in_plain_digits(text):
+    with pytest.raises(ScenarioError):
+        parameters(text)
+
+
+@pytest.mark.parametrize("text", ["٣ * drops", "1_000 * drops", "drops + 1e٣"])
+def test_goals_are_written_in_plain_digits(text):
+    with pytest.raises(ScenarioError):
+        expression(text)
+
+
+def test_options_of_a_range_stand_once():
+    for text in ("a=1..8:log:log", "a=0..8:step=1:step=2"):
+        with pytest.raises(ScenarioError, match="is there twice"):
+            parameters(text)
+
+
+@pytest.mark.parametrize("seeds", ["1,1", "1..3,2", [1, 1], [4, 1, 4]])
+def test_a_seed_stands_once(seeds):
+    with pytest.raises(ScenarioError, match=r"seed \d is there twice"):
+        seeds_of(seeds)
+
+
+@pytest.mark.parametrize("values", ["1,1.0", "0.5,0.50", "2.0,2"])
+def test_a_variant_stands_once(command, values):
+    done = command("compare", TINY, "--vary", f"switch.sharing.alpha={values}")
+    assert done.status == 2 and "are the same scenario" in done.err
+
+
+def test_pages_have_no_control_characters(command, tmp_path):
+    name = 'name="\\u001b[31mred\\u0007"'
+    assert command("run", TINY, "--set", name, "--out", "out").status == 0
+    assert command("report", "out", "--out", "page.html").status == 0
+    page = (tmp_path / "page.html").read_bytes()
+    assert b"\x1b" not in page and "␛[31mred".encode() in page
