@@ -120,6 +120,14 @@ impl ByteTime {
     pub const fn ps(self) -> f64 {
         self.0 as f64 / ByteTime::FRACTIONS as f64
     }
+    /// The time that `bytes` bytes take, if a byte takes whole picoseconds.
+    #[inline(always)]
+    pub const fn whole_time_of(self, bytes: u64) -> Option<Time> {
+        match self.0 & (ByteTime::FRACTIONS - 1) {
+            0 => Some(Time(bytes * (self.0 >> ByteTime::BITS))),
+            _ => None,
+        }
+    }
     /// The time that `bytes` bytes take on a line that was idle, rounded up.
     #[inline(always)]
     pub const fn time_of(self, bytes: u64) -> Time {

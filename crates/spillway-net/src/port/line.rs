@@ -136,6 +136,9 @@ impl Line {
     /// `end`. Called once for each packet: the rest of a picosecond is carried over to the next.
     #[inline(always)]
     pub fn lasts(&mut self, now: Time, end: Time, bytes: u64) -> Time {
+        if let Some(whole) = self.byte_time.whole_time_of(bytes) {
+            return whole;
+        }
         let rest = if end < now { Rest::NONE } else { self.rest };
         let (lasts, rest) = rest.and_then(self.byte_time, bytes);
         self.rest = rest;
@@ -153,6 +156,9 @@ impl Line {
     /// on the line already.
     #[inline(always)]
     pub fn lasts_ahead(&mut self, bytes: u64) -> Time {
+        if let Some(whole) = self.byte_time.whole_time_of(bytes) {
+            return whole;
+        }
         let (lasts, rest) = self.rest_told.and_then(self.byte_time, bytes);
         self.rest_told = rest;
         lasts
