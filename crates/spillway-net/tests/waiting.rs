@@ -59,6 +59,54 @@ fn jobs(run: &Run) -> Vec<Iteration> {
     (0..jobs.len()).map(row).collect()
 }
 
+/// The same where all hosts learn at once of what is complete.
+fn run_list_at_once(text: &str, list: &FlowColumns) -> Run {
+    let text = format!("{}\n{AT_ONCE}", with_list(text));
+    finish(Simulation::new(scenario_with(&text, list)))
+}
+
+const AT_ONCE: &str = "release_delay = \"0us\"";
+
+/// A packet is complete at host 1 after 4 us, and its ack, of 1 ns on each line, is back at host 0
+/// after 2.002 us more. Any other host is two lines of 1 us away.
+#[test]
+fn other_hosts_learn_of_the_end_of_a_flow_after_the_least_delay_between_them() {
+    let flows = [0, 0, 1, 2, 3].map(|src| (src, (src + 1) % 4, 1_000, 0));
+    let list = after(&flows, &[&[], &[0], &[0], &[0], &[0]]);
+    let starts = |more: &str, section: &str| {
+        let text = format!("{}\n{section}", with_list(&text(more)));
+        let run = finish(Simulation::new(scenario_with(&text, &list)));
+        let start = |src| run.flows.iter().rfind(|row| row.src == src).unwrap().start_ps;
+        [0, 1, 2, 3].map(start)
+    };
+    let least = [6, 4, 6, 6].map(|us| us * US);
+    assert_eq!(starts("", ""), least);
+    assert_eq!(starts("", "release_delay = \"least\""), least);
+    assert_eq!(starts("", AT_ONCE), [4 * US; 4]);
+    assert_eq!(
+        starts("", "release_delay = \"1500ps\""),
+        [1_500, 0, 1_500, 1_500].map(|ps| 4 * US + ps)
+    );
+    let last_ack = "completion = \"last-ack\"";
+    assert_eq!(starts(last_ack, ""), [0, 2, 2, 2].map(|us| 6 * US + 2_000 + us * US));
+    assert_eq!(starts(last_ack, AT_ONCE), [6 * US + 2_000; 4]);
+}
+
+/// Two racks with links of 1 and 3 us: a packet takes 4 us of time on lines and 8 us under way from
+/// rack to rack. Flow 2 waits for one that ends at its own host at 12 us, and for one that ends
+/// beside it at 9 us, of which it knows at 11 us; flow 3 in the other rack waits for both, and the
+/// news of the first take 8 us.
+#[test]
+fn a_flow_waits_for_the_last_news_and_not_for_the_last_end() {
+    let text = "duration = \"10ms\"
+        topology = { kind = \"leaf-spine\", leaves = 2, spines = 1, hosts_per_leaf = 2, \
+        host_rate = \"8Gbps\", fabric_rate = \"8Gbps\", link_delay = \"1us\", fabric_delay = \"3us\" }
+        transport = { mss = \"1000B\", header = \"0B\", ack_size = \"1B\" }";
+    let flows = [(0, 2, 1_000, 0), (2, 3, 1_000, 5_000), (2, 3, 1_000, 0), (0, 1, 1_000, 0)];
+    let run = run_list(text, &after(&flows, &[&[], &[], &[1, 0], &[0, 1]]));
+    assert_eq!(times(&run), [(0, 0, 2, 12), (5, 2, 3, 9), (12, 2, 3, 16), (20, 0, 1, 24)]);
+}
+
 /// One packet each. The first is complete at 4 us. The second waits for it; the third for both, and
 /// 2 us more; the fourth for the first, but does not start before 6 us.
 #[test]
@@ -89,7 +137,7 @@ fn a_flow_that_would_start_too_late_does_not_and_nor_do_those_that_wait_for_it()
         job: Some(vec![Some(0), Some(0), Some(1), Some(1)]),
         ..after(&flows, &[&[], &[0], &[1], &[2]])
     };
-    let run = run_list(&short, &list);
+    let run = run_list_at_once(&short, &list);
     // The second starts at 4 us; the third would at 8 us, when none starts any more.
     assert_eq!(times(&run), [(0, 0, 1, 4), (4, 0, 1, 8)]);
     assert_eq!((run.progress, &run.summary["flows"]["waiting"]), (Progress::Complete, &0.into()));
@@ -204,16 +252,21 @@ fn traffic(keys: &str) -> String {
 }
 
 /// Three hosts with 3 packets: in each of 4 steps each sends one packet to the next, which takes 4
-/// us. After 5 us of computing they do it again.
+/// us, and by default knows of its end 2 us later. After 5 us of computing they do it again.
 #[test]
 fn a_ring_takes_its_steps_and_computes_between_iterations() {
     let ring = traffic(
         "kind = \"all-reduce\"\nsize = \"3000B\"\nhosts = \"0..2\"\niterations = 2\ncompute = \"5us\"",
     );
+    let starts = |run: &Run| run.flows.iter().map(|row| row.start_ps / US).collect::<Vec<u64>>();
+    let by_default = run(&ring);
+    let expected = [0, 6, 12, 18, 29, 35, 41, 47].map(|start| [start; 3]).concat();
+    assert_eq!(starts(&by_default), expected);
+    assert_eq!(jobs(&by_default), [(0, 0, 0, Some(0), Some(22)), (0, 0, 1, Some(29), Some(51))]);
+    let ring = format!("{ring}\n{AT_ONCE}");
     let run = run(&ring);
-    let starts: Vec<u64> = run.flows.iter().map(|row| row.start_ps / US).collect();
     let expected = [0, 4, 8, 12, 21, 25, 29, 33].map(|start| [start; 3]).concat();
-    assert_eq!(starts, expected);
+    assert_eq!(starts(&run), expected);
     assert!(
         run.flows.iter().all(|row| row.dst == (row.src + 1) % 3 && row.fct_ps.unwrap() / US == 4)
     );
@@ -229,14 +282,20 @@ fn a_ring_takes_its_steps_and_computes_between_iterations() {
     assert_eq!(run.number("job_us.job.max").floor(), 12.0);
 }
 
-/// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us.
+/// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us, and by default 2 us more
+/// before each step but the first.
 #[test]
 fn halving_and_doubling_takes_its_steps() {
-    let run =
-        run(&traffic("kind = \"all-reduce\"\nalgorithm = \"halving-doubling\"\nsize = \"4000B\""));
-    let starts: Vec<u64> = run.flows.iter().map(|row| row.start_ps / US).collect();
-    assert_eq!(starts, [0, 5, 9, 13].map(|start| [start; 4]).concat());
-    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(18))]);
+    let steps = |more: &str, expected: [u64; 4], end: u64| {
+        let run = run(&traffic(&format!(
+            "kind = \"all-reduce\"\nalgorithm = \"halving-doubling\"\nsize = \"4000B\"\n{more}"
+        )));
+        let starts: Vec<u64> = run.flows.iter().map(|row| row.start_ps / US).collect();
+        assert_eq!(starts, expected.map(|start| [start; 4]).concat());
+        assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(end))]);
+    };
+    steps("", [0, 7, 13, 19], 24);
+    steps(AT_ONCE, [0, 5, 9, 13], 18);
 }
 
 /// Host 0 sends 10 packets of another flow first: its part of the first phase, which begins at 1
@@ -245,7 +304,8 @@ fn halving_and_doubling_takes_its_steps() {
 /// between, at host 1's port.
 #[test]
 fn a_host_waits_for_what_it_sends_and_receives_only() {
-    let phases = traffic("kind = \"all-to-all\"\nsize = \"1000B\"\nphases = 3");
+    let phases = format!("kind = \"all-to-all\"\nsize = \"1000B\"\nphases = 3\n{AT_ONCE}");
+    let phases = traffic(&phases);
     let alone = run(&phases);
     let starts: Vec<u64> = alone.flows.iter().map(|row| row.start_ps / US).collect();
     assert_eq!(starts, [0, 4, 8].map(|start| [start; 4]).concat());
@@ -318,8 +378,8 @@ fn collectives_that_cannot_be_are_refused() {
 #[test]
 fn an_iteration_that_has_begun_is_stuck_even_if_the_next_would_be_too_late() {
     let text = traffic(
-        "kind = \"all-reduce\"\nsize = \"4000B\"\niterations = 2\ncompute = \"1s\"\n[[event]]\n\
-         kind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nat = \"15us\"\nuntil = \"17us\"\nrate = 1.0",
+        "kind = \"all-reduce\"\nsize = \"4000B\"\niterations = 2\ncompute = \"1s\"\n\
+         release_delay = \"0us\"\n[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nat = \"15us\"\nuntil = \"17us\"\nrate = 1.0",
     );
     let text = text.replace("kind = \"dctcp\"", "kind = \"udp\"");
     let text = text.replace(", ack_size = \"1B\", initial_window = \"100pkt\"", "");

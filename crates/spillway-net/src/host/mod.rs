@@ -59,8 +59,9 @@ pub(crate) struct Hosts {
     completion: Completion,
     /// What slowdowns in the summary are relative to.
     pub base: Base,
-    /// Flows for which others wait, and which have become complete. The simulation takes them.
-    pub awaited: Vec<FlowSpec>,
+    /// Flows for which others wait, and which have become complete, with the hosts where they are.
+    /// The simulation takes them.
+    pub awaited: Vec<(FlowSpec, u32)>,
     /// What becomes of flows, if somebody looks at it.
     pub observed: Option<Box<ObservedFlows>>,
 }
@@ -118,13 +119,18 @@ impl Hosts {
     /// When a flow was complete; [`Time::MAX`] if it is not.
     pub fn completed_at(&self, slot: u32) -> Time {
         let (sending, receiving) = (self.ends.sending(slot), self.ends.receiving(slot));
-        match self.completion {
-            Completion::LastAck if sending.sender().is_some() => sending.flow.acked_at,
-            Completion::LastAck | Completion::LastByte => receiving.completed_at,
+        match self.ends_at_sender(slot) {
+            true => sending.flow.acked_at,
+            false => receiving.completed_at,
         }
     }
 
-    /// Counts a flow that is complete now. If others wait for it, they may start now.
+    /// Whether a flow is complete at its sender, and not at its receiver.
+    fn ends_at_sender(&self, slot: u32) -> bool {
+        self.completion == Completion::LastAck && self.ends.sending(slot).sender().is_some()
+    }
+
+    /// Counts a flow that is complete now. Others that wait for it may be released.
     #[cold]
     fn count_complete(&mut self, slot: u32) {
         self.unfinished -= 1;
@@ -132,7 +138,8 @@ impl Hosts {
         let spec = self.ends.sending(slot).flow.spec;
         self.note_complete(slot);
         if spec.tag != FlowSpec::NO_TAG {
-            self.awaited.push(spec);
+            let host = if self.ends_at_sender(slot) { spec.src } else { spec.dst };
+            self.awaited.push((spec, host));
             self.over = Some(NONE_OVER);
         }
     }

@@ -397,8 +397,9 @@ impl Simulation {
         if self.starts_at <= now {
             self.starts_at = Time::MAX;
         }
-        for flow in std::mem::take(&mut self.hosts.awaited) {
-            let ended = self.waits.on_complete(&flow, now);
+        for (flow, host) in std::mem::take(&mut self.hosts.awaited) {
+            let topology = &self.scenario.topology;
+            let ended = self.waits.on_complete(topology, now, (&flow, host));
             ended.iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
         }
         while let Some(spec) = self.next_due(now) {

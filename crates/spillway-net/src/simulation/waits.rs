@@ -1,7 +1,8 @@
 //! Flows that start when others are complete.
 
 use crate::flow::FlowSpec;
-use crate::traffic::{Iteration, Released, Traffic, Waiting};
+use crate::topology::Topology;
+use crate::traffic::{Delays, End, Iteration, Release, Released, Traffic, Waiting};
 use spillway_engine::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +10,8 @@ use std::collections::BinaryHeap;
 /// What of a scenario's traffic waits for other flows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    sections: Vec<Box<dyn Waiting>>,
+    sections: Vec<(Box<dyn Waiting>, Release)>,
+    delays: Delays,
     /// The place of each class's section among them; of classes without one, any.
     place_of_class: Vec<usize>,
     /// Flows that have been released, and start.
@@ -28,17 +30,25 @@ impl Waits {
                 for class in source.class_numbers() {
                     waits.place_of_class[usize::from(class)] = waits.sections.len();
                 }
-                waits.sections.push(waiting);
+                waits.sections.push((waiting, source.release()));
             }
         }
         waits
     }
 
-    /// A flow that others wait for is complete now. Returns the iterations of jobs that have ended.
-    pub fn on_complete(&mut self, flow: &FlowSpec, now: Time) -> Vec<Iteration> {
-        let section = &mut self.sections[self.place_of_class[usize::from(flow.class)]];
+    /// A flow that others wait for is complete now, at this host. Returns the iterations of jobs
+    /// that have ended.
+    pub fn on_complete(
+        &mut self,
+        topology: &Topology,
+        now: Time,
+        (flow, host): (&FlowSpec, u32),
+    ) -> Vec<Iteration> {
+        let (section, release) = &mut self.sections[self.place_of_class[usize::from(flow.class)]];
         let mut released = Released::default();
-        section.on_complete(flow, now, &mut released);
+        let delays = &mut self.delays;
+        let mut end = End { now, host, release: *release, topology, delays };
+        section.on_complete(flow, &mut end, &mut released);
         self.released.extend(released.starts.into_iter().map(Reverse));
         self.ended.extend_from_slice(&released.ended);
         released.ended
@@ -56,12 +66,12 @@ impl Waits {
 
     /// Whether flows wait that will never start, if nothing is under way any more.
     pub fn is_stuck(&self) -> bool {
-        self.sections.iter().any(|section| section.left() > 0)
+        self.sections.iter().any(|(section, _)| section.left() > 0)
     }
 
     /// Flows that wait for others still.
     pub fn left(&self) -> u64 {
-        self.sections.iter().map(|section| section.left()).sum()
+        self.sections.iter().map(|(section, _)| section.left()).sum()
     }
 
     /// The iterations of jobs that have ended, in this order.
@@ -71,7 +81,7 @@ impl Waits {
 
     /// Those that have not, by class, job and number.
     pub fn unfinished(&self) -> Vec<Iteration> {
-        let all = self.sections.iter().flat_map(|section| section.unfinished());
+        let all = self.sections.iter().flat_map(|(section, _)| section.unfinished());
         let mut all: Vec<Iteration> = all.collect();
         all.sort_by_key(|each| (each.class, each.job, each.number));
         all
@@ -79,8 +89,9 @@ impl Waits {
 
     /// Bytes of memory that it takes.
     pub fn bytes(&self) -> u64 {
-        let sections: u64 = self.sections.iter().map(|section| section.bytes()).sum();
+        let sections: u64 = self.sections.iter().map(|(section, _)| section.bytes()).sum();
         sections
+            + self.delays.bytes()
             + (self.released.len() * size_of::<FlowSpec>() + size_of_val(&self.ended[..])) as u64
     }
 }

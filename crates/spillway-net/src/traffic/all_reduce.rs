@@ -12,8 +12,9 @@
 //! steps (Rabenseifner's algorithm; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005). Each
 //! block that a host sends in a step is part of one flow.
 //!
-//! A host begins a step when the flows that it sends and receives in the step before are complete;
-//! it waits for nothing else. Between its last step and the first one of the next iteration it
+//! A host begins a step when it knows that the flows that it sends and receives in the step before
+//! are complete; it waits for nothing else. Of those that it sends, which are complete at other
+//! hosts, it learns `release_delay` later. Between its last step and the first one of the next iteration it
 //! computes for `compute`, and a jitter. Adding up takes no time.
 //!
 //! # Cost

@@ -1,10 +1,10 @@
 //! Flows of a list that wait for others of the list, and the jobs to which flows belong.
 //!
 //! # Rule
-//! A flow that waits starts `delay` after the last of those that it waits for is complete, and not
-//! before its own start. No message tells its host: one that waits for data that its host receives
-//! starts when they have arrived. A flow that waits for one that is left out is left out, too.
+//! A flow that waits starts `delay` after its host knows that those that it waits for are complete,
+//! and not before its own start. A flow that waits for one that is left out is left out, too.
 
+use super::release::End;
 use super::waiting::{Iteration, Released, Waiting};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Node {
     /// The flow. It does not start before `start`. Its tag is its place among the nodes.
     pub spec: FlowSpec,
-    /// How long it waits once all others are complete.
+    /// How long it waits once its host knows that all others are complete.
     pub delay: Time,
     /// The places of the flows that it waits for, each once.
     pub after: Vec<u32>,
@@ -105,6 +105,7 @@ impl FlowGraph {
         let waits = |node: &Node| !node.after.is_empty();
         GraphState {
             missing: self.nodes.iter().map(|node| node.after.len() as u32).collect(),
+            known_at: vec![Time::ZERO; self.nodes.len()],
             starts: self.starts.clone(),
             left: self.nodes.iter().zip(&self.starts).filter(|(n, s)| waits(n) && **s).count()
                 as u64,
@@ -148,6 +149,8 @@ pub struct GraphState {
     graph: Arc<FlowGraph>,
     /// How many of those that each flow waits for are not complete.
     missing: Vec<u32>,
+    /// When each flow's host knows of the others, of which it waits for the last.
+    known_at: Vec<Time>,
     /// Which flows start.
     starts: Vec<bool>,
     /// Flows that wait.
@@ -172,18 +175,20 @@ impl GraphState {
 }
 
 impl Waiting for GraphState {
-    fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released) {
+    fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released) {
         let graph = self.graph.clone();
         let place = flow.tag as usize;
         for &follower in &graph.followers[place] {
+            let node = &graph.nodes[follower as usize];
+            let known_at = &mut self.known_at[follower as usize];
+            *known_at = end.known_at(node.spec.src).max(*known_at);
             let missing = &mut self.missing[follower as usize];
             *missing -= 1;
             if *missing > 0 || !self.starts[follower as usize] {
                 continue;
             }
             self.left -= 1;
-            let node = &graph.nodes[follower as usize];
-            let start = now.saturating_add(node.delay).max(node.spec.start);
+            let start = known_at.saturating_add(node.delay).max(node.spec.start);
             if start >= graph.duration {
                 self.leave_out(follower);
                 continue;
@@ -197,7 +202,7 @@ impl Waiting for GraphState {
         let Some(job) = self.jobs.get_mut(&number) else { return };
         job.left -= 1;
         if job.left == 0 {
-            released.ended.push(iteration(number, job, Some(now)));
+            released.ended.push(iteration(number, job, Some(end.now)));
             self.jobs.remove(&number);
         }
     }
@@ -211,7 +216,8 @@ impl Waiting for GraphState {
     }
 
     fn bytes(&self) -> u64 {
-        (size_of_val(&self.missing[..]) + self.starts.len()) as u64
+        (size_of_val(&self.missing[..]) + size_of_val(&self.known_at[..]) + self.starts.len())
+            as u64
     }
 }
 

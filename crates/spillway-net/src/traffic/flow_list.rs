@@ -8,8 +8,8 @@
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
 //! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not
 //! be sorted. A flow may wait for others of the list (`after`: their numbers, the first row's being
-//! 0), and start some time (`delay_ns`) after the last of them is complete; `start_ns` is then the
-//! earliest start. Flows with the same number in the column `job` are a job.
+//! 0), and start some time (`delay_ns`) after its host knows that all of them are complete
+//! (`release_delay`); `start_ns` is then the earliest start. Flows with the same number in the column `job` are a job.
 //!
 //! With a `class` column the list defines the classes that it names. With `only_class` only the
 //! flows of one class are taken, and they belong to the section's own class. Flows that start after
@@ -26,6 +26,7 @@ use super::flow_columns::{ColumnsError, FlowColumns, numbers_of_csv};
 use super::flow_graph::{FlowGraph, Node};
 use super::flow_model::FlowModel;
 use super::label::Label;
+use super::release::Release;
 use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
@@ -57,6 +58,7 @@ pub struct FlowListParams {
     flows: Arc<[FlowSpec]>,
     /// All flows, if some wait or belong to jobs.
     graph: Option<Arc<FlowGraph>>,
+    release: Release,
     /// The classes that the list names, if it names any.
     classes: Option<Vec<String>>,
 }
@@ -83,6 +85,7 @@ impl FlowListParams {
         })?;
         let meaning = "The time of the list that is the start of the run.";
         let origin = section.time("origin", "0us", meaning)?;
+        let release = Release::read(section)?;
 
         let named = |problem: String| format!("{file}: {problem}");
         let list = List::read(section, &file, context)
@@ -154,7 +157,7 @@ impl FlowListParams {
         flows.sort_unstable();
         let own = only_class.is_none() && !classes.is_empty();
         let classes = own.then(|| classes.iter().map(ToString::to_string).collect());
-        Ok(FlowListParams { flows: flows.into(), graph: graph.map(Arc::new), classes })
+        Ok(FlowListParams { flows: flows.into(), graph: graph.map(Arc::new), release, classes })
     }
 }
 
@@ -176,6 +179,10 @@ impl Pattern for FlowListParams {
 
     fn waiting(&self) -> Option<Box<dyn Waiting>> {
         self.graph.as_ref().map(|graph| Box::new(graph.waiting()) as Box<dyn Waiting>)
+    }
+
+    fn release(&self) -> Release {
+        self.release
     }
 
     fn has_jobs(&self) -> bool {

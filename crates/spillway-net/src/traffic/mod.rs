@@ -28,6 +28,7 @@ mod permutation;
 mod persistent;
 mod poisson;
 mod racks;
+mod release;
 mod sizes;
 mod spec_table;
 mod waiting;
@@ -37,6 +38,7 @@ pub use expected::Expected;
 pub use flow_columns::FlowColumns;
 pub use flow_model::FlowModel;
 pub use merge::Merge;
+pub use release::{Delays, End, Release};
 pub use sizes::{NAMED as NAMED_SIZES, NamedCdf, Sizes};
 pub use spec_table::{SpecRow, SpecTable};
 pub use waiting::{Iteration, Released, Waiting};
@@ -97,6 +99,11 @@ trait Pattern: fmt::Debug + Send + Sync {
     /// Its flows that start when others are complete, if it has any, or jobs that are to be noted.
     fn waiting(&self) -> Option<Box<dyn Waiting>> {
         None
+    }
+
+    /// When hosts learn of what their flows wait for.
+    fn release(&self) -> Release {
+        Release::Least
     }
 
     /// Whether it has jobs.
@@ -317,6 +324,11 @@ impl Source {
         }
         let random = Stream::new(self.seed, &format!("bound/{}", self.name), 1);
         Some(Box::new(Bounded { waiting, bounds, random }))
+    }
+
+    /// When hosts learn of what their flows wait for.
+    pub fn release(&self) -> Release {
+        self.pattern.release()
     }
 
     /// Whether some of its flows start when others are complete.
@@ -584,10 +596,10 @@ mod tests {
             "places queries_per_host_per_s interval load load_of burst sizes sizes_within fan_in \
              senders jitter receivers start stop queries",
             "size start shift",
-            "size start jitter phases hosts jobs placement iterations compute",
-            "algorithm size start jitter hosts jobs placement iterations compute",
+            "size start jitter phases hosts jobs placement iterations compute release_delay",
+            "algorithm size start jitter hosts jobs placement iterations compute release_delay",
             "flows_per_pair start stop stagger pairs senders receiver",
-            "file only_class limit origin",
+            "file only_class limit origin release_delay",
         ]) {
             let expected: Vec<&str> =
                 ["name", "kind", "priority", "bound"].into_iter().chain(keys.split(' ')).collect();

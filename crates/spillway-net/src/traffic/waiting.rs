@@ -1,6 +1,7 @@
 //! Flows that start when others are complete.
 
 use super::bounds::Bounds;
+use super::release::End;
 use crate::flow::FlowSpec;
 use dyn_clone::DynClone;
 use spillway_engine::{Stream, Time};
@@ -11,9 +12,9 @@ use std::fmt;
 /// It knows flows by their [tags](FlowSpec::tag).
 pub trait Waiting: fmt::Debug + DynClone + Send {
     /// A flow of the section is complete now. Tells what starts now or later, in any order, and
-    /// what has ended. A flow that would start when flows start no more is left out, and those that
-    /// wait for it are, too.
-    fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released);
+    /// what has ended. A flow starts when its host knows of all ends that it waits for. One that
+    /// would start when flows start no more is left out, and those that wait for it are, too.
+    fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released);
 
     /// How many flows wait, and are not left out.
     fn left(&self) -> u64;
@@ -60,9 +61,9 @@ pub(super) struct Bounded {
 }
 
 impl Waiting for Bounded {
-    fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released) {
+    fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released) {
         let first = released.starts.len();
-        self.waiting.on_complete(flow, now, released);
+        self.waiting.on_complete(flow, end, released);
         // Drawn in an order that does not depend on that of rows.
         released.starts[first..].sort_unstable();
         for flow in &mut released.starts[first..] {

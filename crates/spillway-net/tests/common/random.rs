@@ -295,6 +295,20 @@ fn nacks(draw: &mut Draw) -> String {
     }
 }
 
+/// When hosts learn of what their flows wait for, in half of the sections that may have such flows.
+/// Drawn from a stream of its own.
+fn put_releases(seed: u64, traffic: &mut [String]) {
+    let draw = &mut Draw(Stream::new(seed, "releases", 0));
+    let may_wait =
+        |section: &String| ["\"all-", "\"flows\""].iter().any(|kind| section.contains(kind));
+    for section in traffic.iter_mut().filter(|section| may_wait(section)) {
+        if draw.once_in(2) {
+            let delay = draw.one(&["least", "0us", "3us", "70us"]);
+            section.push_str(&format!("release_delay = \"{delay}\"\n"));
+        }
+    }
+}
+
 /// The same settings of windows, with NACKs in place of loss recovery.
 fn with_nacks(window: &str, draw: &mut Draw) -> String {
     let stays = ["initial_window", "ack_", "min_window", "transport", "ecn"];
@@ -679,6 +693,7 @@ pub fn case(seed: u64) -> Case {
         marked(seed, place, section);
         as_simulated(seed, place, section);
     }
+    put_releases(seed, &mut traffic);
     let cuts_not = |section: &String| {
         PACED
             .iter()

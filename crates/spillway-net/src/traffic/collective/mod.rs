@@ -1,7 +1,8 @@
 //! Collectives: the hosts of a job send to each other in steps, again and again.
 //!
 //! # Rule
-//! A rank begins a step when all flows that it sends and receives in the step before are complete.
+//! A rank begins a step when it knows that all flows that it sends and receives in the step before
+//! are complete: of those that end at other hosts it learns `release_delay` later.
 //! The first step of an iteration begins `compute` and a jitter later than the last step of the
 //! iteration before ended at this rank; ranks do not wait for each other, but through their steps.
 
@@ -11,6 +12,7 @@ mod state;
 pub use schedule::{Algorithm, Schedule};
 
 use super::label::Label;
+use super::release::Release;
 use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Pattern, keys};
 use spillway_engine::{Stream, Time};
@@ -28,6 +30,7 @@ pub struct Jobs {
     start: Time,
     compute: Time,
     jitter: Time,
+    release: Release,
     /// No flow starts at this time or later.
     duration: Time,
 }
@@ -61,6 +64,7 @@ impl Jobs {
             start,
             compute: Time::ZERO,
             jitter,
+            release: Release::Least,
             duration: context.duration,
         })
     }
@@ -90,6 +94,7 @@ impl Jobs {
             section.integer("iterations", Some(1), 1..=1_000_000_000, meaning)? as u32;
         let meaning = "The time between the end of an iteration at a host and its next start.";
         self.compute = section.time("compute", "0us", meaning)?;
+        self.release = Release::read(section)?;
 
         if hosts.len() % jobs != 0 || hosts.len() / jobs < 2 {
             let problem = format!(
@@ -150,6 +155,10 @@ impl Pattern for Collective {
 
     fn waiting(&self) -> Option<Box<dyn Waiting>> {
         Some(Box::new(State::new(self.jobs.clone(), self.schedule)))
+    }
+
+    fn release(&self) -> Release {
+        self.jobs.release
     }
 
     fn has_jobs(&self) -> bool {

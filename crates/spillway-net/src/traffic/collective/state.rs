@@ -2,6 +2,7 @@
 
 use super::{Jobs, Schedule};
 use crate::flow::FlowSpec;
+use crate::traffic::release::End;
 use crate::traffic::waiting::{Iteration, Released, Waiting};
 use spillway_engine::{Stream, Time};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ struct Course {
     ranks: Vec<Rank>,
     /// Flows that have arrived, by the rank that received them and the step, where it has not done
     /// that step.
-    arrived: BTreeMap<(u32, u64), u32>,
+    arrived: BTreeMap<(u32, u64), Arrived>,
     /// The iterations that have begun and not ended.
     iterations: BTreeMap<u32, Iterating>,
     /// Flows that have not started.
@@ -31,6 +32,14 @@ struct Course {
     /// The first iteration that a rank would have gone on with too late, if there is one. Those
     /// before it may still end.
     cut: Option<u32>,
+}
+
+/// Flows of a step that a rank has received.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrived {
+    flows: u32,
+    /// When it knows that they are complete.
+    known_at: Time,
 }
 
 /// An iteration that has begun.
@@ -48,8 +57,10 @@ struct Iterating {
 struct Rank {
     /// The step that it does, counted over all iterations.
     step: u64,
-    /// Flows of this step that it has not sent to their end.
+    /// Flows of this step that it has not sent to their end, and when it knows of the end of the
+    /// others.
     sending: u32,
+    known_at: Time,
     stream: Stream,
 }
 
@@ -97,6 +108,7 @@ impl State {
                 .map(|&host| Rank {
                     step: 0,
                     sending: 0,
+                    known_at: Time::ZERO,
                     stream: jobs.label.stream(u64::from(host)),
                 })
                 .collect(),
@@ -152,24 +164,25 @@ impl State {
         Some(Begin { start, job, rank, step })
     }
 
-    /// Lets a rank go on if it has done its step.
-    fn go_on(&mut self, job: u32, rank: u32, now: Time, starts: &mut Vec<FlowSpec>) {
+    /// Lets a rank go on if it has done its step, when it knows of that.
+    fn go_on(&mut self, job: u32, rank: u32, starts: &mut Vec<FlowSpec>) {
         let course = &mut self.courses[job as usize];
         let own = &mut course.ranks[rank as usize];
         let steps = u64::from(self.schedule.steps());
         if own.step >= steps * u64::from(self.jobs.iterations) || own.sending > 0 {
             return;
         }
-        let arrived = course.arrived.get(&(rank, own.step)).copied().unwrap_or(0);
-        if arrived < self.schedule.width((own.step % steps) as u32) {
+        let arrived = course.arrived.get(&(rank, own.step)).copied().unwrap_or_default();
+        if arrived.flows < self.schedule.width((own.step % steps) as u32) {
             return;
         }
         course.arrived.remove(&(rank, own.step));
+        let known_at = arrived.known_at.max(std::mem::take(&mut own.known_at));
         own.step += 1;
         let is_over = own.step == steps * u64::from(self.jobs.iterations);
         let pause = if own.step.is_multiple_of(steps) { self.jobs.compute } else { Time::ZERO };
         if !is_over {
-            let begin = self.begin(job, rank, now.saturating_add(pause));
+            let begin = self.begin(job, rank, known_at.saturating_add(pause));
             let flows = begin.map(|begin| begin.flows(&self.jobs, self.schedule));
             starts.extend(flows.into_iter().flatten());
         }
@@ -187,25 +200,29 @@ impl State {
 }
 
 impl Waiting for State {
-    fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released) {
+    fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released) {
         let job = flow.tag;
         let (from, to) = (self.rank_of[&flow.src], self.rank_of[&flow.dst]);
         let course = &mut self.courses[job as usize];
         // A rank sends the flows of one step only.
-        let step = course.ranks[from as usize].step;
-        course.ranks[from as usize].sending -= 1;
-        *course.arrived.entry((to, step)).or_default() += 1;
+        let sender = &mut course.ranks[from as usize];
+        let step = sender.step;
+        sender.sending -= 1;
+        sender.known_at = end.known_at(flow.src).max(sender.known_at);
+        let arrived = course.arrived.entry((to, step)).or_default();
+        arrived.flows += 1;
+        arrived.known_at = end.known_at(flow.dst).max(arrived.known_at);
         let iteration = (step / u64::from(self.schedule.steps())) as u32;
         if let Some(iterating) = course.iterations.get_mut(&iteration) {
             iterating.incomplete -= 1;
             if iterating.incomplete == 0 {
                 let start = Some(iterating.start);
                 course.iterations.remove(&iteration);
-                released.ended.push(self.iteration(job, iteration, start, Some(now)));
+                released.ended.push(self.iteration(job, iteration, start, Some(end.now)));
             }
         }
-        self.go_on(job, from, now, &mut released.starts);
-        self.go_on(job, to, now, &mut released.starts);
+        self.go_on(job, from, &mut released.starts);
+        self.go_on(job, to, &mut released.starts);
     }
 
     fn left(&self) -> u64 {

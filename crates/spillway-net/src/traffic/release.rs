@@ -1,0 +1,180 @@
+//! When hosts learn that a flow is complete, for which flows of theirs wait.
+//!
+//! # Rule
+//! A flow is complete at one host: at its receiver or, with `completion = "last-ack"`, at its
+//! sender. That host knows at once. Another one knows `release_delay` later: by default after the
+//! least propagation delay between the two, since nothing in the network is faster.
+
+use crate::topology::{Node, Topology};
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError, quantity};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// How long other hosts take to learn that a flow is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Release {
+    /// The least propagation delay between the two hosts.
+    #[default]
+    Least,
+    /// So long.
+    After(Time),
+}
+
+impl Release {
+    /// Reads the key `release_delay`.
+    pub fn read(section: &mut Section) -> Result<Release, SettingsError> {
+        let takes = "\"least\", or a time such as \"25.2us\"";
+        let meaning = "How long after a flow is complete another host knows of it and goes on: the \
+                       least propagation delay between the two hosts, or a time.";
+        section.quantity("release_delay", "least", takes, meaning, |text| match text {
+            "least" => Some(Release::Least),
+            _ => quantity::time(text).map(Release::After),
+        })
+    }
+}
+
+/// The end of a flow for which others wait.
+#[derive(Debug)]
+pub struct End<'a> {
+    /// Now, when it is complete.
+    pub now: Time,
+    /// Where it is complete.
+    pub host: u32,
+    /// When others learn of it.
+    pub release: Release,
+    /// The network.
+    pub topology: &'a Topology,
+    /// Its delays, as far as they are known.
+    pub delays: &'a mut Delays,
+}
+
+impl End<'_> {
+    /// When a host knows of it.
+    pub fn known_at(&mut self, host: u32) -> Time {
+        let delay = match self.release {
+            _ if host == self.host => Time::ZERO,
+            Release::Least => self.delays.between(self.topology, self.host, host),
+            Release::After(delay) => delay,
+        };
+        self.now.saturating_add(delay)
+    }
+}
+
+/// The least propagation delays of a network, found when first needed.
+#[derive(Clone, Debug, Default)]
+pub struct Delays {
+    /// Those from a rack to all switches, by the rack.
+    from: BTreeMap<u32, Vec<Time>>,
+}
+
+impl Delays {
+    /// The least propagation delay from one host to another.
+    pub fn between(&mut self, topology: &Topology, from: u32, to: u32) -> Time {
+        let (here, there) = (topology.rack_of(from), topology.rack_of(to));
+        let delays = self.from.entry(here).or_insert_with(|| delays_from(topology, here));
+        // Both lines of a link have the same delay.
+        let link_of = |host: u32| topology.lines[topology.nics[host as usize] as usize].delay;
+        link_of(from) + delays[there as usize] + link_of(to)
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.from.values().map(|delays| size_of_val(delays.as_slice()) as u64).sum()
+    }
+}
+
+/// The least propagation delays from a switch to all others (Dijkstra's algorithm).
+fn delays_from(topology: &Topology, switch: u32) -> Vec<Time> {
+    let mut delays = vec![Time::MAX; topology.switches.len()];
+    let mut next = BinaryHeap::from([Reverse((Time::ZERO, switch))]);
+    while let Some(Reverse((delay, switch))) = next.pop() {
+        let known = &mut delays[switch as usize];
+        if *known < Time::MAX {
+            continue;
+        }
+        *known = delay;
+        for &port in &topology.switches[switch as usize].ports {
+            let line = &topology.lines[port as usize];
+            if let Node::Switch(to) = line.to {
+                next.push(Reverse((delay + line.delay, to)));
+            }
+        }
+    }
+    delays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::fixture;
+    use spillway_engine::Rate;
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    /// A triangle of switches: the direct link from 0 to 2 takes 7 us, the way by 1 takes 2 + 3.
+    fn triangle() -> Topology {
+        let mut topology = Topology::default();
+        let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
+        (0..3).for_each(|_| _ = topology.add_switch("leaf"));
+        for (a, b, delay) in [(0, 2, 7), (0, 1, 2), (1, 2, 3)] {
+            topology.add_link(a, b, rate, us(delay));
+        }
+        for (switch, delay) in [(0, 1), (0, 4), (2, 9)] {
+            topology.add_host(switch, rate, us(delay));
+        }
+        topology
+    }
+
+    #[test]
+    fn the_least_delay_is_that_of_the_shortest_way_whatever_its_hops() {
+        let (topology, mut delays) = (triangle(), Delays::default());
+        assert_eq!(delays.between(&topology, 0, 2), us(1 + 5 + 9));
+        assert_eq!(delays.between(&topology, 2, 1), us(9 + 5 + 4));
+        assert_eq!(delays.between(&topology, 0, 1), us(1 + 4));
+        // Two racks of the three have been asked for.
+        assert_eq!(delays.bytes(), 2 * 3 * 8);
+    }
+
+    #[test]
+    fn it_is_what_a_packet_of_no_bytes_would_take() {
+        let (topology, mut delays) = (fixture::leaf_spine(3, 2, 2), Delays::default());
+        for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))) {
+            if from != to {
+                let light = crate::ideal::fastest(&topology, None, from, to, 0);
+                assert_eq!(Some(delays.between(&topology, from, to)), light, "{from} {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_host_where_a_flow_ends_knows_at_once() {
+        let (topology, mut delays) = (triangle(), Delays::default());
+        let mut known_at = |release, host| {
+            let (topology, delays) = (&topology, &mut delays);
+            End { now: us(100), host: 0, release, topology, delays }.known_at(host)
+        };
+        assert_eq!([0, 1].map(|host| known_at(Release::Least, host)), [us(100), us(105)]);
+        let fixed = Release::After(us(20));
+        assert_eq!([0, 1].map(|host| known_at(fixed, host)), [us(100), us(120)]);
+        assert_eq!(known_at(Release::After(Time::MAX), 1), Time::MAX);
+    }
+
+    #[test]
+    fn the_delay_is_the_least_one_or_a_time() {
+        let read = |text: &str| Release::read(&mut Section::new("x", text.parse().unwrap()));
+        assert_eq!(read("").unwrap(), Release::Least);
+        assert_eq!(read("release_delay = \"least\"").unwrap(), Release::Least);
+        assert_eq!(read("release_delay = \"0us\"").unwrap(), Release::After(Time::ZERO));
+        assert_eq!(
+            read("release_delay = \"1.5us\"").unwrap(),
+            Release::After(Time::from_ns(1_500))
+        );
+        assert_eq!(
+            read("release_delay = \"1rtt\"").unwrap_err().to_string(),
+            "x.release_delay: \"1rtt\" is not valid; expected \"least\", or a time such as \"25.2us\""
+        );
+    }
+}
