@@ -80,6 +80,29 @@ fn flows_at_the_same_time_open_connections_and_the_first_one_opened_is_taken_fir
     assert_eq!(connections(&run), [0, 1, 2, 0, 1, 0]);
 }
 
+/// The timer of a packet expires after 30 us, so it is sent twice. The first ack, at 42.4832 us,
+/// acknowledges all; the second comes at 72.4832 us. The flow that starts at 50 us takes the
+/// connection all the same, with the window of two packets that the timeout and the ack have left,
+/// and the late ack changes nothing: with a larger window it would not wait for its own acks.
+#[test]
+fn a_connection_is_idle_when_its_sender_has_everything_acknowledged() {
+    let of = |starts: u64| {
+        let text = format!(
+            "{OPEN}\ninitial_window = \"2pkt\"\ninitial_rto = \"30us\"\nmin_rto = \"30us\""
+        );
+        flows(&text, &[(1, 0), (4, starts), (1, 300_000)])
+    };
+    let run = of(50_000);
+    assert_eq!(connections(&run), [0, 0, 0]);
+    assert_eq!(run.fct(1), RTT + PACKET + THERE);
+    let counted = |row: &Row| (row.retransmitted, row.timeouts);
+    assert_eq!(run.flows.iter().map(counted).collect::<Vec<_>>(), [(1, 1), (0, 0), (0, 0)]);
+    // Before the first ack there is no idle connection, and after the second one both are the same.
+    assert_eq!(connections(&of(42_483)), [0, 1, 0]);
+    assert_eq!(connections(&of(42_484)), [0, 0, 0]);
+    assert_eq!(of(80_000).fct(1), run.fct(1));
+}
+
 #[test]
 fn after_an_idle_timeout_the_window_is_the_initial_one() {
     // Two packets are acknowledged at RTT + 1.2 us, and the window is four packets. The timeout is

@@ -15,14 +15,14 @@ struct Between {
     ack_path: Option<u32>,
 }
 
-/// A connection without a flow.
+/// A connection whose last flow has everything acknowledged. Packets of that may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Idle {
     /// The number of the flow that opened it.
     pub connection: u32,
-    /// The place of its ends.
+    /// The place of that flow's ends.
     pub slot: u32,
-    /// When its last flow was over.
+    /// When everything was acknowledged.
     pub since: Time,
 }
 
@@ -41,7 +41,7 @@ impl Between {
 }
 
 impl Connections {
-    /// The connection of this flow, which is over, becomes idle.
+    /// The connection of this flow, whose sender has everything acknowledged, becomes idle.
     pub fn leave(&mut self, spec: &FlowSpec, idle: Idle) {
         let before =
             self.idle.insert((Between::of(spec), idle.connection), (idle.slot, idle.since));

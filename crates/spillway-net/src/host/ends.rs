@@ -85,7 +85,7 @@ pub(crate) struct Outgoing {
     pub data_flags: u16,
     /// How its segments are sent.
     pub sending: Sending,
-    /// Whether its connection stays open when it is over.
+    /// Whether its place is kept when it is over, for the next flow of its connection.
     pub leaves_open: bool,
     /// The priority of its new packets, up to some byte.
     pub held: Held,
@@ -194,7 +194,13 @@ impl Ends {
     /// Adds both ends of a flow, and returns their place.
     pub fn insert(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
         let number = event::id(sending.flow.id);
-        let slot = match self.free.pop() {
+        let slot = self.put(sending, receiving);
+        self.by_number.insert(number, slot);
+        slot
+    }
+
+    fn put(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
+        match self.free.pop() {
             Some(slot) => {
                 self.sending[slot as usize] = sending;
                 self.receiving[slot as usize] = receiving;
@@ -205,9 +211,7 @@ impl Ends {
                 self.receiving.push(receiving);
                 self.sending.len() as u32 - 1
             }
-        };
-        self.by_number.insert(number, slot);
-        slot
+        }
     }
 
     /// Frees the place of a flow that is over.
@@ -225,7 +229,18 @@ impl Ends {
         }
     }
 
-    /// Puts the next flow of a connection into the place that was kept for it.
+    /// The place for the next flow of a connection: that of the last one or, while packets of that
+    /// are left, another one with a copy of its sender. What they bring then changes nothing for
+    /// the next flow.
+    pub fn place_for_next(&mut self, slot: u32) -> u32 {
+        if self.is_over(slot) {
+            return slot;
+        }
+        self.sending_mut(slot).flow.leaves_open = false;
+        self.put(self.sending(slot).clone(), self.receiving(slot).clone())
+    }
+
+    /// Puts the next flow of a connection into its place.
     pub fn renew(&mut self, slot: u32, flow: Outgoing, receiving: ReceivingEnd) {
         self.by_number.insert(event::id(flow.id), slot);
         self.sending[slot as usize].flow = flow;
@@ -391,6 +406,26 @@ mod tests {
         assert_eq!(insert(&mut ends, 10, false), 1);
         assert_eq!((ends.sending(1).flow.id, ends.receiving(1).id), (10, 10));
         assert_eq!((ends.slots(), ends.bytes()), (vec![0, 2, 1], bytes));
+    }
+
+    #[test]
+    fn the_next_flow_has_a_place_of_its_own_while_packets_of_the_last_one_are_left() {
+        let mut ends = Ends::default();
+        let slot = insert(&mut ends, 3, false);
+        ends.sending_mut(slot).flow.leaves_open = true;
+        if let Driver::ClosedLoop(sender) = &mut ends.sending_mut(slot).driver {
+            sender.acknowledge_all();
+        }
+        ends.sending_mut(slot).flow.packets = 1;
+        let other = ends.place_for_next(slot);
+        assert_eq!((other, ends.sending(slot).flow.leaves_open), (1, false));
+        let (sending, receiving) = flow(4, false);
+        ends.renew(other, sending.flow, receiving);
+        // The sender is the one that the flow before has left, and that flow is still known.
+        assert!(ends.sending(other).is_done());
+        assert_eq!((ends.slot_of(3), ends.slot_of(4)), (Some(slot), Some(other)));
+        ends.sending_mut(slot).flow.packets = 0;
+        assert_eq!(ends.place_for_next(slot), slot);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
 use base::Base;
-use connections::{Connections, Idle};
+use connections::Connections;
 use notifications::Told;
 use observing::ObservedFlows;
 use ports::Ports;
@@ -155,8 +155,9 @@ impl Hosts {
         self.over.take().filter(|&slot| slot != NONE_OVER)
     }
 
-    /// Removes a flow whose row has been written. Its connection may stay open.
-    pub fn remove(&mut self, now: Time, slot: u32) {
+    /// Removes a flow whose row has been written. If no other one has taken its connection yet,
+    /// its place is kept for that.
+    pub fn remove(&mut self, slot: u32) {
         if self.completed_at(slot) == Time::MAX {
             // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
@@ -165,8 +166,6 @@ impl Hosts {
         }
         let flow = &self.ends.sending(slot).flow;
         if flow.leaves_open && self.ends.is_over(slot) {
-            let idle = Idle { connection: flow.connection, slot, since: now };
-            self.connections.leave(&flow.spec, idle);
             self.ends.rest(slot);
         } else {
             self.ends.remove(slot);
@@ -249,7 +248,7 @@ mod tests {
         open.hosts.on_lost(slot, true);
         assert_eq!(open.hosts.take_over(), Some(slot));
         assert_eq!(open.hosts.take_over(), None, "it is told once");
-        open.hosts.remove(open.net.now, slot);
+        open.hosts.remove(slot);
         assert_eq!((open.hosts.unfinished, open.hosts.ends.slot_of(0)), (0, None));
         // A sender that waits for an ack will send it again.
         let mut closed = bench("newreno", "");
@@ -268,8 +267,7 @@ mod tests {
         let arrivals = bench.steps::<4>().map(|(time, ..)| time / US);
         assert_eq!(arrivals, [11, 12, 22, 23]);
         assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 2));
-        let now = bench.net.now;
-        slots.into_iter().for_each(|slot| bench.hosts.remove(now, slot));
+        slots.into_iter().for_each(|slot| bench.hosts.remove(slot));
         assert_eq!(bench.hosts.unfinished, 0);
     }
 

@@ -2,6 +2,7 @@
 //! pace allows.
 
 use super::Hosts;
+use super::connections::Idle;
 use super::ends::{Driver, Outgoing, Sending, SendingEnd};
 use super::priority::{self, Held};
 use crate::event::Kind;
@@ -65,6 +66,10 @@ impl Hosts {
         if sender.is_done() {
             if flow.acked_at == Time::MAX {
                 flow.acked_at = net.now;
+                if flow.leaves_open {
+                    let idle = Idle { connection: flow.connection, slot, since: net.now };
+                    self.connections.leave(&flow.spec, idle);
+                }
                 if self.completion == Completion::LastAck {
                     self.count_complete(slot);
                 }

@@ -89,11 +89,12 @@ impl Hosts {
         };
         let slot = match (idle, closed) {
             (Some(Idle { slot, since, .. }), Some(closed)) => {
+                receiving.receiver = self.ends.receiving(slot).receiver.for_next_flow();
+                let slot = self.ends.place_for_next(slot);
                 if let Driver::ClosedLoop(sender) = &mut self.ends.sending_mut(slot).driver {
                     let idle = net.now - since;
                     flow.first_byte = sender.begin_next(net.now, idle, spec.size, closed, &access);
                 }
-                receiving.receiver = self.ends.receiving(slot).receiver.for_next_flow();
                 self.ends.renew(slot, flow, receiving);
                 slot
             }
@@ -341,7 +342,7 @@ mod tests {
         loop {
             bench.step();
             if let Some(slot) = bench.hosts.take_over() {
-                bench.hosts.remove(bench.net.now, slot);
+                bench.hosts.remove(slot);
                 return slot;
             }
         }

@@ -57,7 +57,7 @@ impl Simulation {
             self.record.outcomes.push(outcome);
         }
         self.hosts.note_over(slot);
-        self.hosts.remove(self.network.now, slot);
+        self.hosts.remove(slot);
     }
 
     /// Ends the run at this time: writes the rows of flows that are alive, and what instruments
