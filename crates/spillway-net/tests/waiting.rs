@@ -65,12 +65,14 @@ fn run_list_at_once(text: &str, list: &FlowColumns) -> Run {
     finish(Simulation::new(scenario_with(&text, list)))
 }
 
+/// The time of an ack from host to host.
+const NEWS: u64 = 2 * (US + 1_000);
 const AT_ONCE: &str = "release_delay = \"0us\"";
 
-/// A packet is complete at host 1 after 4 us, and its ack, of 1 ns on each line, is back at host 0
-/// after 2.002 us more. Any other host is two lines of 1 us away.
+/// A packet is complete at host 1 after 4 us. Its ack is back at host 0 after 2.002 us more: 1 ns
+/// and 1 us on each of two lines, as from any host to any other.
 #[test]
-fn other_hosts_learn_of_the_end_of_a_flow_after_the_least_delay_between_them() {
+fn other_hosts_learn_of_the_end_of_a_flow_after_the_time_of_an_ack() {
     let flows = [0, 0, 1, 2, 3].map(|src| (src, (src + 1) % 4, 1_000, 0));
     let list = after(&flows, &[&[], &[0], &[0], &[0], &[0]]);
     let starts = |more: &str, section: &str| {
@@ -79,7 +81,7 @@ fn other_hosts_learn_of_the_end_of_a_flow_after_the_least_delay_between_them() {
         let start = |src| run.flows.iter().rfind(|row| row.src == src).unwrap().start_ps;
         [0, 1, 2, 3].map(start)
     };
-    let least = [6, 4, 6, 6].map(|us| us * US);
+    let least = [NEWS, 0, NEWS, NEWS].map(|news| 4 * US + news);
     assert_eq!(starts("", ""), least);
     assert_eq!(starts("", "release_delay = \"least\""), least);
     assert_eq!(starts("", AT_ONCE), [4 * US; 4]);
@@ -88,14 +90,14 @@ fn other_hosts_learn_of_the_end_of_a_flow_after_the_least_delay_between_them() {
         [1_500, 0, 1_500, 1_500].map(|ps| 4 * US + ps)
     );
     let last_ack = "completion = \"last-ack\"";
-    assert_eq!(starts(last_ack, ""), [0, 2, 2, 2].map(|us| 6 * US + 2_000 + us * US));
-    assert_eq!(starts(last_ack, AT_ONCE), [6 * US + 2_000; 4]);
+    assert_eq!(starts(last_ack, ""), [0, NEWS, NEWS, NEWS].map(|news| 4 * US + NEWS + news));
+    assert_eq!(starts(last_ack, AT_ONCE), [4 * US + NEWS; 4]);
 }
 
 /// Two racks with links of 1 and 3 us: a packet takes 4 us of time on lines and 8 us under way from
 /// rack to rack. Flow 2 waits for one that ends at its own host at 12 us, and for one that ends
-/// beside it at 9 us, of which it knows at 11 us; flow 3 in the other rack waits for both, and the
-/// news of the first take 8 us.
+/// beside it at 9 us, of which it knows 2.002 us later; flow 3 in the other rack waits for both, and
+/// the news of the first take 8.004 us.
 #[test]
 fn a_flow_waits_for_the_last_news_and_not_for_the_last_end() {
     let text = "duration = \"10ms\"
@@ -252,7 +254,7 @@ fn traffic(keys: &str) -> String {
 }
 
 /// Three hosts with 3 packets: in each of 4 steps each sends one packet to the next, which takes 4
-/// us, and by default knows of its end 2 us later. After 5 us of computing they do it again.
+/// us, and by default knows of its end 2.002 us later. After 5 us of computing they do it again.
 #[test]
 fn a_ring_takes_its_steps_and_computes_between_iterations() {
     let ring = traffic(
@@ -282,8 +284,8 @@ fn a_ring_takes_its_steps_and_computes_between_iterations() {
     assert_eq!(run.number("job_us.job.max").floor(), 12.0);
 }
 
-/// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us, and by default 2 us more
-/// before each step but the first.
+/// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us, and by default 2.002 us
+/// more before each step but the first.
 #[test]
 fn halving_and_doubling_takes_its_steps() {
     let steps = |more: &str, expected: [u64; 4], end: u64| {
@@ -386,6 +388,40 @@ fn an_iteration_that_has_begun_is_stuck_even_if_the_next_would_be_too_late() {
     let run = run(&text);
     assert_eq!((run.flows.len(), run.progress), (22, Progress::Stopped));
     assert_eq!(run.summary["flows"]["waiting"], 2);
+}
+
+/// Each of three hosts sends to the next in four steps, the last ack of a step being back when the
+/// next one begins.
+#[test]
+fn hosts_of_a_collective_keep_their_connections_open() {
+    let ring = |transport: &str, section: &str| {
+        let ring = "kind = \"all-reduce\"\nsize = \"3000B\"\nhosts = \"0..2\"";
+        let text = traffic(&format!("{ring}\n{section}"));
+        let text = text.replace("kind = \"dctcp\"", transport);
+        let text = match text.contains("udp") {
+            true => text.replace(", initial_window = \"100pkt\"", ""),
+            false => text,
+        };
+        let scenario = common::scenario(&text);
+        let resolved = scenario.resolved.to_string();
+        let again = common::scenario(&resolved).resolved.to_string();
+        assert_eq!(again, resolved);
+        let run = finish(Simulation::new(scenario));
+        assert_eq!(run.flows.len(), 12);
+        run.record.connections.map(|opened| {
+            let mut rows: Vec<_> = run.record.flows.flow_id.iter().copied().zip(opened).collect();
+            rows.sort_unstable();
+            rows.into_iter().map(|(_, opened)| opened).collect::<Vec<u32>>()
+        })
+    };
+    let (dctcp, kept) = ("kind = \"dctcp\"", Some([[0, 1, 2]; 4].concat()));
+    assert_eq!(ring(dctcp, ""), kept);
+    assert_eq!(ring(dctcp, "transport = \"cubic\""), kept);
+    // Where every flow has its own, or that is given, or there are no connections.
+    assert_eq!(ring(dctcp, "connections = \"own\""), None);
+    assert_eq!(ring("kind = \"dctcp\", connections = \"own\"", ""), None);
+    assert_eq!(ring("kind = \"dctcp\", connections = \"own\"", "connections = \"open\""), kept);
+    assert_eq!(ring("kind = \"udp\"", ""), None);
 }
 
 /// The first of two flows, by start, is taken, and its job is over with it.

@@ -278,7 +278,7 @@ impl Scenario {
             |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt), whole_ns };
         let most = access(topology::base_rtt_at_most(&network, full_packet));
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
-            let (own_transport, table) = own.read(section)?;
+            let (own_transport, table) = own.read(section, source.leaves_open())?;
             tables.push(Value::Table(table));
             match &own_transport {
                 Some(own) => timeouts.check(&format!("traffic.{}", source.name()), own)?,
@@ -523,6 +523,9 @@ fn not_an_id(section: &str, given: &Value) -> SettingsError {
     SettingsError::new(path, problem).hint(hint)
 }
 
+/// The key that tells how long connections last.
+const CONNECTIONS: &str = "connections";
+
 /// What a traffic section's own `[transport]` is read with.
 struct Overrides<'a> {
     given: &'a Table,
@@ -531,10 +534,15 @@ struct Overrides<'a> {
 }
 
 impl Overrides<'_> {
-    /// Reads the keys that traffic has left in its section. `None` if there are none.
-    fn read(&self, mut section: Section) -> Result<(Option<Transport>, Table)> {
+    /// Reads the keys that traffic has left in its section. `None` if there are none. Connections
+    /// stay open by default with `leaves_open`.
+    fn read(&self, mut section: Section, leaves_open: bool) -> Result<(Option<Transport>, Table)> {
         let mut rest = section.rest();
         let path = section.path().to_string();
+        let is_given = [&rest, self.given].iter().any(|keys| keys.contains_key(CONNECTIONS));
+        if leaves_open && !is_given && self.has_connections(&rest) {
+            rest.insert(CONNECTIONS.into(), "open".into());
+        }
         let mut names = section.valid_names();
         let mut resolved = section.finish()?;
         if rest.is_empty() {
@@ -571,5 +579,12 @@ impl Overrides<'_> {
             resolved.insert(key, value);
         }
         Ok((Some(transport), resolved))
+    }
+
+    /// Whether the transport of a section with these keys has connections.
+    fn has_connections(&self, rest: &Table) -> bool {
+        let kind = rest.get("transport").map_or(Some(&*self.default.kind), Value::as_str);
+        let keys = kind.map(|kind| Transport::keys_of(kind, "", self.extensions));
+        keys.is_some_and(|keys| keys.is_ok_and(|keys| keys.iter().any(|key| key == CONNECTIONS)))
     }
 }

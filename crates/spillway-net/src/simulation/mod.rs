@@ -398,8 +398,7 @@ impl Simulation {
             self.starts_at = Time::MAX;
         }
         for (flow, host) in std::mem::take(&mut self.hosts.awaited) {
-            let topology = &self.scenario.topology;
-            let ended = self.waits.on_complete(topology, now, (&flow, host));
+            let ended = self.waits.on_complete(&self.scenario, now, (&flow, host));
             ended.iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
         }
         while let Some(spec) = self.next_due(now) {

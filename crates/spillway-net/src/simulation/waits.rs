@@ -1,7 +1,7 @@
 //! Flows that start when others are complete.
 
 use crate::flow::FlowSpec;
-use crate::topology::Topology;
+use crate::scenario::Scenario;
 use crate::traffic::{Delays, End, Iteration, Release, Released, Traffic, Waiting};
 use spillway_engine::Time;
 use std::cmp::Reverse;
@@ -40,14 +40,21 @@ impl Waits {
     /// that have ended.
     pub fn on_complete(
         &mut self,
-        topology: &Topology,
+        scenario: &Scenario,
         now: Time,
         (flow, host): (&FlowSpec, u32),
     ) -> Vec<Iteration> {
         let (section, release) = &mut self.sections[self.place_of_class[usize::from(flow.class)]];
         let mut released = Released::default();
-        let delays = &mut self.delays;
-        let mut end = End { now, host, release: *release, topology, delays };
+        let transport = scenario.transport(scenario.class_transport[usize::from(flow.class)]);
+        let mut end = End {
+            now,
+            host,
+            release: *release,
+            ack_size: transport.ack_size,
+            topology: &scenario.topology,
+            delays: &mut self.delays,
+        };
         section.on_complete(flow, &mut end, &mut released);
         self.released.extend(released.starts.into_iter().map(Reverse));
         self.ended.extend_from_slice(&released.ended);

@@ -17,6 +17,9 @@
 //! hosts, it learns `release_delay` later. Between its last step and the first one of the next iteration it
 //! computes for `compute`, and a jitter. Adding up takes no time.
 //!
+//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a job
+//! send to the same ones again and again.
+//!
 //! # Cost
 //! Memory per host, not per flow.
 

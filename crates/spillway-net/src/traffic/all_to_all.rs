@@ -13,6 +13,9 @@
 //! it sends it learns `release_delay` later. Between iterations it waits for `compute` and another
 //! jitter. Jobs do so each among their own hosts.
 //!
+//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a job
+//! send to the same ones again and again.
+//!
 //! # Cost
 //! Memory per host, and for the flows of the first phase.
 

@@ -106,6 +106,11 @@ trait Pattern: fmt::Debug + Send + Sync {
         Release::Least
     }
 
+    /// Whether connections of its flows stay open, unless a scenario says otherwise.
+    fn leaves_open(&self) -> bool {
+        false
+    }
+
     /// Whether it has jobs.
     fn has_jobs(&self) -> bool {
         false
@@ -329,6 +334,11 @@ impl Source {
     /// When hosts learn of what their flows wait for.
     pub fn release(&self) -> Release {
         self.pattern.release()
+    }
+
+    /// Whether connections of its flows stay open, unless a scenario says otherwise.
+    pub fn leaves_open(&self) -> bool {
+        self.pattern.leaves_open()
     }
 
     /// Whether some of its flows start when others are complete.

@@ -3,9 +3,9 @@
 //! # Rule
 //! A flow is complete at one host: at its receiver or, with `completion = "last-ack"`, at its
 //! sender. That host knows at once. Another one knows `release_delay` later: by default after the
-//! least propagation delay between the two, since nothing in the network is faster.
+//! least time that an ack takes between the two in the empty network, since nothing tells it sooner.
 
-use crate::topology::{Node, Topology};
+use crate::topology::{LineId, LineSpec, Node, Topology};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError, quantity};
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// How long other hosts take to learn that a flow is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// The least propagation delay between the two hosts.
+    /// As long as an ack takes at least.
     #[default]
     Least,
     /// So long.
@@ -25,8 +25,8 @@ impl Release {
     /// Reads the key `release_delay`.
     pub fn read(section: &mut Section) -> Result<Release, SettingsError> {
         let takes = "\"least\", or a time such as \"25.2us\"";
-        let meaning = "How long after a flow is complete another host knows of it and goes on: the \
-                       least propagation delay between the two hosts, or a time.";
+        let meaning = "How long after a flow is complete another host knows of it and goes on: as long \
+                       as an ack takes between the two in the empty network, or a time.";
         section.quantity("release_delay", "least", takes, meaning, |text| match text {
             "least" => Some(Release::Least),
             _ => quantity::time(text).map(Release::After),
@@ -43,6 +43,8 @@ pub struct End<'a> {
     pub host: u32,
     /// When others learn of it.
     pub release: Release,
+    /// Bytes of the flow's acks on the wire.
+    pub ack_size: u32,
     /// The network.
     pub topology: &'a Topology,
     /// Its delays, as far as they are known.
@@ -54,28 +56,29 @@ impl End<'_> {
     pub fn known_at(&mut self, host: u32) -> Time {
         let delay = match self.release {
             _ if host == self.host => Time::ZERO,
-            Release::Least => self.delays.between(self.topology, self.host, host),
+            Release::Least => self.delays.between(self.topology, (self.host, host), self.ack_size),
             Release::After(delay) => delay,
         };
         self.now.saturating_add(delay)
     }
 }
 
-/// The least propagation delays of a network, found when first needed.
+/// The least times that packets take through an empty network, found when first needed.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// Those from a rack to all switches, by the rack.
-    from: BTreeMap<u32, Vec<Time>>,
+    /// Those of packets of so many bytes from a rack to all switches, by the rack.
+    from: BTreeMap<(u32, u32), Vec<Time>>,
 }
 
 impl Delays {
-    /// The least propagation delay from one host to another.
-    pub fn between(&mut self, topology: &Topology, from: u32, to: u32) -> Time {
+    /// The least time that a packet of so many bytes takes from one host to another.
+    pub fn between(&mut self, topology: &Topology, (from, to): (u32, u32), bytes: u32) -> Time {
         let (here, there) = (topology.rack_of(from), topology.rack_of(to));
-        let delays = self.from.entry(here).or_insert_with(|| delays_from(topology, here));
-        // Both lines of a link have the same delay.
-        let link_of = |host: u32| topology.lines[topology.nics[host as usize] as usize].delay;
-        link_of(from) + delays[there as usize] + link_of(to)
+        let search = || delays_from(topology, here, bytes);
+        let delays = self.from.entry((here, bytes)).or_insert_with(search);
+        let [first, last] = [topology.nics[from as usize], topology.nics[to as usize] ^ 1];
+        let on = |line: LineId| delay_of(&topology.lines[line as usize], bytes);
+        on(first) + delays[there as usize] + on(last)
     }
 
     /// Bytes of memory that it takes.
@@ -84,8 +87,13 @@ impl Delays {
     }
 }
 
-/// The least propagation delays from a switch to all others (Dijkstra's algorithm).
-fn delays_from(topology: &Topology, switch: u32) -> Vec<Time> {
+/// The time that a packet takes on a line, until its last bit has arrived.
+fn delay_of(line: &LineSpec, bytes: u32) -> Time {
+    line.time_of(bytes.into()) + line.delay
+}
+
+/// The least times that a packet takes from a switch to all others (Dijkstra's algorithm).
+fn delays_from(topology: &Topology, switch: u32, bytes: u32) -> Vec<Time> {
     let mut delays = vec![Time::MAX; topology.switches.len()];
     let mut next = BinaryHeap::from([Reverse((Time::ZERO, switch))]);
     while let Some(Reverse((delay, switch))) = next.pop() {
@@ -97,7 +105,7 @@ fn delays_from(topology: &Topology, switch: u32) -> Vec<Time> {
         for &port in &topology.switches[switch as usize].ports {
             let line = &topology.lines[port as usize];
             if let Node::Switch(to) = line.to {
-                next.push(Reverse((delay + line.delay, to)));
+                next.push(Reverse((delay + delay_of(line, bytes), to)));
             }
         }
     }
@@ -131,20 +139,25 @@ mod tests {
     #[test]
     fn the_least_delay_is_that_of_the_shortest_way_whatever_its_hops() {
         let (topology, mut delays) = (triangle(), Delays::default());
-        assert_eq!(delays.between(&topology, 0, 2), us(1 + 5 + 9));
-        assert_eq!(delays.between(&topology, 2, 1), us(9 + 5 + 4));
-        assert_eq!(delays.between(&topology, 0, 1), us(1 + 4));
-        // Two racks of the three have been asked for.
-        assert_eq!(delays.bytes(), 2 * 3 * 8);
+        let mut between = |from, to, bytes| delays.between(&topology, (from, to), bytes);
+        assert_eq!(between(0, 2, 0), us(1 + 5 + 9));
+        assert_eq!(between(2, 1, 0), us(9 + 5 + 4));
+        assert_eq!(between(0, 1, 0), us(1 + 4));
+        // 1 us for 1,250 bytes on each of four lines; 3 us make the direct link the faster one.
+        assert_eq!(between(0, 2, 1_250), us(1 + 5 + 9 + 4));
+        assert_eq!(between(0, 2, 3_750), us(1 + 7 + 9 + 3 * 3));
+        // Two racks of the three have been asked for, one of them with three sizes.
+        assert_eq!(delays.bytes(), 4 * 3 * 8);
     }
 
     #[test]
-    fn it_is_what_a_packet_of_no_bytes_would_take() {
+    fn it_is_the_time_of_a_packet_that_meets_no_other() {
         let (topology, mut delays) = (fixture::leaf_spine(3, 2, 2), Delays::default());
         for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))) {
             if from != to {
-                let light = crate::ideal::fastest(&topology, None, from, to, 0);
-                assert_eq!(Some(delays.between(&topology, from, to)), light, "{from} {to}");
+                let alone = crate::ideal::fastest(&topology, None, from, to, 52);
+                let found = delays.between(&topology, (from, to), 52);
+                assert_eq!(Some(found), alone, "{from} {to}");
             }
         }
     }
@@ -154,7 +167,7 @@ mod tests {
         let (topology, mut delays) = (triangle(), Delays::default());
         let mut known_at = |release, host| {
             let (topology, delays) = (&topology, &mut delays);
-            End { now: us(100), host: 0, release, topology, delays }.known_at(host)
+            End { now: us(100), host: 0, release, ack_size: 0, topology, delays }.known_at(host)
         };
         assert_eq!([0, 1].map(|host| known_at(Release::Least, host)), [us(100), us(105)]);
         let fixed = Release::After(us(20));

@@ -5,6 +5,7 @@
 //! are complete: of those that end at other hosts it learns `release_delay` later.
 //! The first step of an iteration begins `compute` and a jitter later than the last step of the
 //! iteration before ended at this rank; ranks do not wait for each other, but through their steps.
+//! Unless the scenario gives `connections`, ranks keep theirs open from step to step.
 
 mod schedule;
 mod state;
@@ -159,6 +160,10 @@ impl Pattern for Collective {
 
     fn release(&self) -> Release {
         self.jobs.release
+    }
+
+    fn leaves_open(&self) -> bool {
+        true
     }
 
     fn has_jobs(&self) -> bool {
