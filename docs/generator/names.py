@@ -32,7 +32,7 @@ EVERYTHING: Json = {
             "fan_in": 3,
             "senders": "any",
         },
-        {"name": "y", "kind": "all-reduce", "size": "9KB"},
+        {"name": "y", "kind": "all-reduce", "size": "9KB", "connections": "own"},
     ],
     "record": {
         "queue_interval": "1us",

@@ -263,18 +263,23 @@ fn delayed_acks_halve_the_number_of_acks() {
     assert_eq!(hops(40, "ack_every = 2"), 80 + 40);
     assert_eq!(hops(40, "ack_every = 4"), 80 + 20);
     assert_eq!(hops(40, "ack_every = 2\nhandshake = true"), 80 + 40 + 4);
-    // The ack of the last of 41 is delayed, and the run is over before it is due.
-    assert_eq!(hops(41, "ack_every = 2"), 82 + 40);
+    // The last of 41 asks for its ack. Otherwise that is delayed, and the run is over before.
+    assert_eq!(hops(41, "ack_every = 2"), 82 + 42);
+    assert_eq!(hops(41, "ack_every = 2\nask_acks = false"), 82 + 40);
 }
 
 #[test]
 fn an_ack_that_is_held_back_comes_when_it_is_due() {
-    // Windows of one packet: each ack comes 500 us (or 70 us) after the packet.
+    // Windows of one packet: each ack comes 500 us (or 70 us) after the packet, unless its sender
+    // asks for it.
     for (delay, us) in [("500us", 500), ("70us", 70)] {
         let transport = format!(
             "kind = \"newreno\"\ninitial_window = \"1pkt\"\nslow_start = false\nack_every = 2\n\
              ack_delay = \"{delay}\""
         );
+        let asked = counts(&flow(3, &transport, &[]));
+        assert_eq!(asked, (RTT + PACKET + THERE, 0, 0), "{delay}");
+        let transport = format!("{transport}\nask_acks = false");
         // Packet 0; then two packets that are acknowledged together.
         let expected = (RTT + us * US) + PACKET + THERE;
         assert_eq!(counts(&flow(3, &transport, &[])), (expected, 0, 0), "{delay}");
@@ -305,6 +310,7 @@ fn what_a_split_ack_leaves_is_acknowledged_when_it_is_due() {
         kind = "dctcp"
         initial_window = "3pkt"
         ack_every = 3
+        ask_acks = false
         min_rto = "5ms"
         [[traffic]]
         name = "elsewhere"

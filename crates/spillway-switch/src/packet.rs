@@ -40,6 +40,8 @@ pub mod flags {
     pub const CNP: u16 = 1 << 13;
     /// Counts as sent when its host's NIC begins to send it, and not when it goes to the NIC.
     pub const TIMED_BY_NIC: u16 = 1 << 14;
+    /// Asks for an ack at once.
+    pub const ASKS: u16 = 1 << 15;
     /// Carries something that few packets do, in a side table.
     pub const CARRIES: u16 = SACK | TELEMETRY | NUMBERED;
 }

@@ -25,7 +25,7 @@ impl Hosts {
             self.tally.retransmitted += u64::from(piece.again);
             let remaining = sender.remaining(&piece);
             let next = sender.never_sent();
-            send_piece(net, flow, transport, slot, (piece, next), false, remaining);
+            send_piece(net, flow, transport, slot, (piece, next), 0, remaining);
         }
         set_timer(net, flow, sender);
     }

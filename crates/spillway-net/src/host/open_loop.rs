@@ -63,6 +63,6 @@ impl Hosts {
             net.events.push(net.now + gap, Kind::Clock.key(flow.id));
         }
         let remaining = flow.remaining(piece.seq);
-        send_piece(net, flow, transport, slot, (piece, clock.next), false, remaining);
+        send_piece(net, flow, transport, slot, (piece, clock.next), 0, remaining);
     }
 }

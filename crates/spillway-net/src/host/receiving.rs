@@ -170,7 +170,7 @@ impl Hosts {
         if end.receiver.ack_deadline != net.now {
             return set_ack_timer(net, end);
         }
-        if let Some(ack) = end.receiver.delayed_ack() {
+        if let Some(ack) = end.receiver.delayed_ack(net.now) {
             end.packets += 1;
             let (host, flow) = (end.dst, end.id);
             let ack_size = scenario.transport(end.transport).ack_size;
@@ -195,6 +195,7 @@ fn segment_of(net: &Network, id: PacketId) -> (Segment, u32) {
         ce: packet_flags & flags::CE != 0,
         cwr: packet_flags & flags::CWR != 0,
         sent_at: contents.sent_at,
+        asks: packet_flags & flags::ASKS != 0,
     };
     (segment, contents.slot)
 }

@@ -139,9 +139,9 @@ impl Hosts {
             let Some(piece) = piece else { break };
             self.tally.retransmitted += u64::from(piece.again);
             let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));
-            let tells_cut = sender.take_cut();
+            let told = told(sender, closed);
             let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-            let made = packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+            let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
             launch(net, flow, sender, &piece, made);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
@@ -191,9 +191,9 @@ impl Hosts {
             }
             if let Some(piece) = probe {
                 self.tally.retransmitted += u64::from(piece.again);
-                let tells_cut = sender.take_cut();
+                let told = told(sender, closed);
                 let (next, remaining) = (sender.never_sent(), sender.remaining(&piece));
-                send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+                send_piece(net, flow, transport, slot, (piece, next), told, remaining);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
                 return;
@@ -288,9 +288,9 @@ fn send_by_window<const NUMBERED: bool>(
 ) {
     while let Some(piece) = sender.next_piece(net.now, closed) {
         *repairs += u64::from(piece.again);
-        let tells_cut = sender.take_cut();
+        let told = told(sender, closed);
         let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-        let made = packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+        let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
         match NUMBERED {
             true => launch(net, flow, sender, &piece, made),
             false => net.launch(flow.spec.src, made.0, made.1),
@@ -299,8 +299,18 @@ fn send_by_window<const NUMBERED: bool>(
     set_timer(net, flow, sender);
 }
 
-/// Sends a segment of a flow as a packet. `next` is the first byte that was never sent, `remaining`
-/// what the packet says that the flow has left.
+/// The flags by which a sender tells the receiver something with the segment that it has just given.
+#[inline(always)]
+fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
+    let cut = if sender.take_cut() { flags::CWR } else { 0 };
+    match closed.acks.every > 1 && sender.asks_for_ack(closed) {
+        true => cut | flags::ASKS,
+        false => cut,
+    }
+}
+
+/// Sends a segment of a flow as a packet with these flags besides. `next` is the first byte that was
+/// never sent, `remaining` what the packet says that the flow has left.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
@@ -308,11 +318,10 @@ pub(super) fn send_piece(
     transport: &Transport,
     slot: u32,
     (piece, next): (Piece, u64),
-    tells_cut: bool,
+    told: u16,
     remaining: u64,
 ) {
-    let (packet, contents) =
-        packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+    let (packet, contents) = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
     net.launch(flow.spec.src, packet, contents);
 }
 
@@ -339,13 +348,12 @@ fn packet_of(
     transport: &Transport,
     slot: u32,
     (piece, next): (Piece, u64),
-    tells_cut: bool,
+    told: u16,
     remaining: u64,
 ) -> (Packet, Contents) {
     let seq = piece.seq - flow.first_byte;
     let first = if seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
     let again = if piece.again { flags::RETRANSMISSION } else { 0 };
-    let cut = if tells_cut { flags::CWR } else { 0 };
     flow.packets += 1;
     let packet = Packet {
         next: 0,
@@ -354,7 +362,7 @@ fn packet_of(
         size: piece.payload + transport.header,
         dst: flow.spec.dst,
         path: flow.path,
-        flags: flow.data_flags | first | again | cut,
+        flags: flow.data_flags | first | again | told,
         priority: priority::of_data(flow, &piece, next, &transport.tagging),
         queue_class: 0,
     };

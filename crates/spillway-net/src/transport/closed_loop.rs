@@ -38,6 +38,8 @@ pub struct ClosedLoop {
     pub ecn: bool,
     /// How the receiver acknowledges.
     pub acks: AckPolicy,
+    /// After how many bytes a sender asks for an ack at the latest.
+    pub ack_segment: u64,
     /// How it tells of marks, if not by acks.
     pub notifications: Option<Notifications>,
     /// The bounds of the retransmission timeout.
@@ -111,6 +113,9 @@ impl ClosedLoop {
         )? as u32;
         let meaning = "the longest that an ack is delayed (with ack_every above 1)";
         let delay = section.time("ack_delay", "500us", meaning)?;
+        let meaning = "whether senders ask for the ack of a flow's last packet, and of one after which \
+                       they may send no more before an ack (with ack_every above 1); true without it";
+        let asked = section.optional_flag("ask_acks", meaning)?.unwrap_or(true);
         let nacks = Nacks::read(section)?;
         let (rto, losses) = match nacks {
             None => (ClosedLoop::read_rto(section)?, Losses::read(section, needs.echo, is_paced)?),
@@ -130,6 +135,7 @@ impl ClosedLoop {
         let notifications = maker.notifications();
         Ok(ClosedLoop {
             times_from_nic: maker.times_from_nic(),
+            ack_segment: maker.segment().unwrap_or(u64::MAX),
             maker,
             windows,
             paces,
@@ -146,6 +152,8 @@ impl ClosedLoop {
                     LossDetection::Nacks => Tells::Packet,
                     _ => Tells::Ranges,
                 },
+                times_last: is_paced,
+                asked,
                 in_order: match nacks {
                     Some(Nacks::GoBackN { receiver, .. }) => Some(receiver),
                     Some(Nacks::Selective(_)) | None => None,
@@ -207,6 +215,7 @@ impl ClosedLoop {
             paces: false,
             paces_from_nic: false,
             times_from_nic: false,
+            ack_segment: u64::MAX,
             own_base_rtt: false,
             telemetry: 0,
             ecn: false,
@@ -215,6 +224,8 @@ impl ClosedLoop {
                 delay: Time::ZERO,
                 echo: needs.echo,
                 tells: Tells::Ranges,
+                times_last: false,
+                asked: false,
                 in_order: None,
             },
             notifications: None,

@@ -38,6 +38,11 @@ pub trait ControlMaker: Debug + Send + Sync {
     fn times_from_nic(&self) -> bool {
         false
     }
+
+    /// How many bytes it wants acknowledged before it updates, if that is a number of bytes.
+    fn segment(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl DriverParams {

@@ -44,6 +44,11 @@ pub struct AckPolicy {
     pub echo: EcnEcho,
     /// What acks tell of data behind a gap.
     pub tells: Tells,
+    /// Whether an ack for several packets tells when the last of them was sent, and leaves out how
+    /// long that has waited for its ack; otherwise it tells when the first was (RFC 7323).
+    pub times_last: bool,
+    /// Whether senders ask for the ack of a packet after which they may send no more.
+    pub asked: bool,
     /// How a receiver answers that accepts packets in order only.
     pub in_order: Option<InOrderRule>,
 }
@@ -72,6 +77,8 @@ pub struct Segment {
     pub cwr: bool,
     /// When it was sent.
     pub sent_at: Time,
+    /// Whether it asks for an ack at once.
+    pub asks: bool,
 }
 
 impl Segment {
@@ -106,8 +113,10 @@ pub struct Receiver {
     pending: u32,
     /// The mark of the pending packets, or (if latched) whether acks echo a mark.
     ce: bool,
-    /// When the first pending packet was sent.
+    /// When the first pending packet was sent, or the last one.
     pending_sent_at: Time,
+    /// When the last one came, if acks leave out its wait; otherwise [`Time::MAX`].
+    pending_since: Time,
     /// The latest time at which the pending packets are acknowledged; [`Time::MAX`] if there are
     /// none.
     pub ack_deadline: Time,
@@ -122,6 +131,7 @@ impl Default for Receiver {
             pending: 0,
             ce: false,
             pending_sent_at: Time::ZERO,
+            pending_since: Time::MAX,
             ack_deadline: Time::MAX,
         }
     }
@@ -175,19 +185,22 @@ impl Receiver {
         policy: &AckPolicy,
         mut reply: impl FnMut(AckFields),
     ) -> u64 {
-        self.note_mark(segment, policy, &mut reply);
+        self.note_mark(now, segment, policy, &mut reply);
         let had_gap = !self.early.is_empty();
         let (new, arrived) = self.place(segment);
-        if self.pending == 0 {
+        if self.pending == 0 || policy.times_last {
             self.pending_sent_at = segment.sent_at;
+        }
+        if policy.times_last {
+            self.pending_since = now;
         }
         self.pending += 1;
         let in_order = arrived.is_none() && new > 0 && !had_gap;
-        if !in_order || self.pending >= policy.every {
+        if !in_order || self.pending >= policy.every || segment.asks {
             // A packet out of order, a repeated one, or one that fills a gap is acknowledged at
             // once (RFC 5681, section 4.2).
             let latest = arrived.or_else(|| self.early.as_slice().last().copied());
-            let mut fields = self.ack(latest);
+            let mut fields = self.ack(now, latest);
             match policy.tells {
                 Tells::Ranges => {}
                 Tells::Duplicates if new > 0 => {}
@@ -213,6 +226,7 @@ impl Receiver {
     #[inline]
     fn note_mark(
         &mut self,
+        now: Time,
         segment: &Segment,
         policy: &AckPolicy,
         mut reply: impl FnMut(AckFields),
@@ -224,7 +238,7 @@ impl Receiver {
         if mark_changed && self.pending > 0 {
             // The pending packets are acknowledged with their own mark, not this packet's (RFC
             // 8257, section 3.2).
-            reply(self.ack(None));
+            reply(self.ack(now, None));
         }
         match policy.echo {
             EcnEcho::PerPacket | EcnEcho::Notified => self.ce = segment.ce,
@@ -238,8 +252,8 @@ impl Receiver {
     }
 
     /// The delayed ack, if packets are pending; its time has come.
-    pub fn delayed_ack(&mut self) -> Option<AckFields> {
-        (self.pending > 0).then(|| self.ack(None))
+    pub fn delayed_ack(&mut self, now: Time) -> Option<AckFields> {
+        (self.pending > 0).then(|| self.ack(now, None))
     }
 
     /// Records the bytes of a segment. Returns how many are new, and their range if they lie behind
@@ -266,14 +280,15 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&mut self, latest: Option<Range>) -> AckFields {
+    fn ack(&mut self, now: Time, latest: Option<Range>) -> AckFields {
         self.pending = 0;
         self.ack_deadline = Time::MAX;
         let sack = match self.early.is_empty() {
             true => None,
             false => Some(self.blocks(latest)),
         };
-        AckFields { seq: self.next, ece: self.ce, sent_at: self.pending_sent_at, sack }
+        let sent_at = self.pending_sent_at + now.since(self.pending_since);
+        AckFields { seq: self.next, ece: self.ce, sent_at, sack }
     }
 
     /// The ranges to report: the latest first, then the highest of the others.
@@ -296,6 +311,8 @@ mod tests {
         delay: Time::from_us(500),
         echo: EcnEcho::PerPacket,
         tells: Tells::Ranges,
+        times_last: false,
+        asked: true,
         in_order: None,
     };
 
@@ -304,8 +321,14 @@ mod tests {
         let mut receiver = Receiver::default();
         let mut acks = Vec::new();
         for &(number, ce) in segments {
-            let segment =
-                Segment { seq: number * 100, payload: 100, ce, cwr: false, sent_at: Time::ZERO };
+            let segment = Segment {
+                seq: number * 100,
+                payload: 100,
+                ce,
+                cwr: false,
+                sent_at: Time::ZERO,
+                asks: false,
+            };
             receiver.on_segment(Time::ZERO, &segment, &policy, |a| acks.push((a.seq / 100, a.ece)));
         }
         acks
@@ -330,6 +353,45 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_may_ask_for_its_ack() {
+        let every_fourth = AckPolicy { every: 4, ..EACH };
+        let (mut receiver, mut acks) = (Receiver::default(), Vec::new());
+        for (number, asks) in (0..).zip([false, true, true, false, false, false, false]) {
+            let segment = Segment {
+                seq: number * 100,
+                payload: 100,
+                ce: false,
+                cwr: false,
+                sent_at: Time::ZERO,
+                asks,
+            };
+            receiver
+                .on_segment(Time::ZERO, &segment, &every_fourth, |ack| acks.push(ack.seq / 100));
+        }
+        assert_eq!(acks, [2, 3, 7]);
+    }
+
+    /// Segments come at 10, 12 and 17 us, 5 us after they were sent. The ack at 20 us tells the
+    /// first one's time, 5 us, or the last one's with its wait of 3 us left out: a round trip
+    /// without them.
+    #[test]
+    fn an_ack_tells_of_its_first_segment_or_of_its_last_without_its_wait() {
+        let us = Time::from_us;
+        let told = |times_last: bool| {
+            let policy = AckPolicy { every: 4, times_last, ..EACH };
+            let mut receiver = Receiver::default();
+            for (number, at) in [(0, 10), (1, 12), (2, 17)] {
+                let (seq, sent_at) = (number * 100, us(at - 5));
+                let segment =
+                    Segment { seq, payload: 100, ce: false, cwr: false, sent_at, asks: false };
+                receiver.on_segment(us(at), &segment, &policy, |ack| panic!("{ack:?}"));
+            }
+            receiver.delayed_ack(us(20)).unwrap().sent_at
+        };
+        assert_eq!((told(false), told(true)), (us(5), us(12 + 3)));
+    }
+
+    #[test]
     fn what_fills_a_gap_is_acknowledged_at_once_however_many_packets_an_ack_is_for() {
         let every_fourth = AckPolicy { every: 4, ..EACH };
         // 1 and 3 come too early; 0 fills a part of the gap and 2 the rest; 4 waits for three more
@@ -346,7 +408,14 @@ mod tests {
         for (number, ce, cwr) in
             [(0, false, false), (1, true, false), (2, false, false), (3, false, true)]
         {
-            let segment = Segment { seq: number * 100, payload: 100, ce, cwr, sent_at: Time::ZERO };
+            let segment = Segment {
+                seq: number * 100,
+                payload: 100,
+                ce,
+                cwr,
+                sent_at: Time::ZERO,
+                asks: false,
+            };
             receiver.on_segment(Time::ZERO, &segment, &latched, |ack| echoes.push(ack.ece));
         }
         assert_eq!(echoes, [false, true, true, false]);
@@ -363,6 +432,7 @@ mod tests {
                 ce: false,
                 cwr: false,
                 sent_at: Time::ZERO,
+                asks: false,
             };
             receiver.on_segment(Time::ZERO, &segment, &tells, |ack| told.push(ack.sack));
         }
@@ -380,7 +450,8 @@ mod tests {
         // 3 fills a part of the gap, 2 comes again, and so does 0.
         for number in [0, 2, 4, 3, 2, 0, 1, 6, 5] {
             let (seq, sent_at) = (number * 100, Time::ZERO);
-            let segment = Segment { seq, payload: 100, ce: false, cwr: false, sent_at };
+            let segment =
+                Segment { seq, payload: 100, ce: false, cwr: false, sent_at, asks: false };
             receiver.on_segment(Time::ZERO, &segment, &policy, |ack| {
                 told.push((ack.seq / 100, ack.sack.map(|[range, ..]| range)));
             });
@@ -402,6 +473,7 @@ mod tests {
                 ce: false,
                 cwr: false,
                 sent_at: Time::ZERO,
+                asks: false,
             };
             new.push(receiver.on_segment(Time::ZERO, &segment, &EACH, |ack| told.push(ack)));
         }

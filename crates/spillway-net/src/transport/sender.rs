@@ -2,6 +2,7 @@
 //! losses, and its [`Scoreboard`] keeps what was sent and what has become of it.
 
 mod as_ns3;
+mod asking;
 mod by_nacks;
 mod by_order;
 mod by_rack;
@@ -110,6 +111,8 @@ pub struct Sender {
     /// When that packet left, or will leave the NIC, and its bytes on the wire.
     paced_from: Time,
     paced_bytes: u32,
+    /// The byte behind the last segment whose ack it asked for, where it asks for acks.
+    asked_to: u64,
     /// Segments sent again.
     pub retransmitted_packets: u32,
     /// Those of them that were sent again after a timeout, and not because a loss was detected.
@@ -142,6 +145,7 @@ impl Sender {
             paced_until: Time::ZERO,
             paced_from: Time::ZERO,
             paced_bytes: 0,
+            asked_to: 0,
             duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),

@@ -257,6 +257,10 @@ impl ControlMaker for TimelyParams {
     fn times_from_nic(&self) -> bool {
         self.from_nic
     }
+
+    fn segment(&self) -> Option<u64> {
+        self.segment
+    }
 }
 
 impl CongestionControl for Timely {

@@ -62,12 +62,12 @@ impl Receiver {
         if !is_answered {
             // Its own mark is lost with it. One that is echoed until the sender cuts is not.
             if policy.echo == EcnEcho::Latched {
-                self.note_mark(segment, policy, reply);
+                self.note_mark(now, segment, policy, reply);
             }
             return 0;
         }
-        self.note_mark(segment, policy, &mut reply);
-        let mut fields = AckFields { sent_at: segment.sent_at, ..self.ack(None) };
+        self.note_mark(now, segment, policy, &mut reply);
+        let mut fields = AckFields { sent_at: segment.sent_at, ..self.ack(now, None) };
         if order == Ordering::Greater {
             fields.sack = Some(segment.block());
         }
@@ -87,6 +87,8 @@ mod tests {
         delay: Time::from_us(40),
         echo: EcnEcho::PerPacket,
         tells: Tells::Ranges,
+        times_last: false,
+        asked: true,
         in_order: Some(RULE),
     };
 
@@ -109,7 +111,8 @@ mod tests {
         /// A segment arrives that was sent 5 us before. Returns the acks.
         fn comes(&mut self, us: u64, number: u64, ce: bool) -> Vec<Told> {
             let sent_at = Time::from_us(us - 5);
-            let segment = Segment { seq: number * 100, payload: 100, ce, cwr: false, sent_at };
+            let segment =
+                Segment { seq: number * 100, payload: 100, ce, cwr: false, sent_at, asks: false };
             let (rule, mut acks) = (self.policy.in_order.unwrap(), Vec::new());
             let before = self.receiver.next();
             let new = self.receiver.on_segment_in_order(
@@ -193,7 +196,10 @@ mod tests {
         assert_eq!(bench.comes(11, 1, false), []);
         assert_eq!(bench.receiver.ack_deadline, Time::from_us(50));
         assert_eq!(bench.comes(12, 3, false), [(2, Some(3), 7, false)]);
-        assert_eq!((bench.receiver.ack_deadline, bench.receiver.delayed_ack()), (Time::MAX, None));
+        assert_eq!(
+            (bench.receiver.ack_deadline, bench.receiver.delayed_ack(Time::ZERO)),
+            (Time::MAX, None)
+        );
         // Those that wait have an ack of their own if their mark is another.
         assert_eq!(bench.comes(13, 2, false), []);
         assert_eq!(bench.comes(14, 5, true), [(3, None, 8, false), (3, Some(5), 9, true)]);

@@ -183,6 +183,17 @@ impl Sender {
         }
     }
 
+    /// The most bytes in flight, whatever the window is.
+    pub(super) fn most_by_nacks(&self) -> u64 {
+        match &self.detector {
+            Detector::Nacks(state) => match state.way {
+                Way::Selective { most, .. } => most,
+                Way::GoBackN { .. } => u64::MAX,
+            },
+            _ => u64::MAX,
+        }
+    }
+
     /// Starts the timer, or stops it if nothing is in flight.
     pub(super) fn set_timer_by_nacks(&mut self, now: Time) {
         let in_flight = self.sent_by_nacks() - self.board.una;

@@ -70,7 +70,8 @@ impl Network {
         let fate = self.fates[self.sent % self.fates.len()];
         if safe || !fate.is_lost {
             let Piece { seq, payload, .. } = *piece;
-            let segment = Segment { seq, payload, ce: false, cwr: false, sent_at: now };
+            let segment =
+                Segment { seq, payload, ce: false, cwr: false, sent_at: now, asks: false };
             let is_answered = safe || !fate.is_ack_lost;
             self.on_the_way.insert((arrives + fate.delay, self.sent), (segment, is_answered));
         }
