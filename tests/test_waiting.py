@@ -119,8 +119,9 @@ def test_a_ring_is_repeated_by_the_flows_that_came_out(command, tmp_path):
     assert at_once[2] == later[2]
     once = parquet.read(tmp_path / "ring" / "flows.parquet")
     assert once.num_rows == 3 * 6 * 4
+    # Connections of a collective stay open by default; those of a list do not.
     (tmp_path / "again.toml").write_text(of_list("ring/flows.parquet"))
-    command("run", "again.toml", "--out", "again")
+    command("run", "again.toml", "--out", "again", "--set", "traffic.list.connections=open")
     assert (
         parquet.read(tmp_path / "again" / "flows.parquet")
         .sort_by("flow_id")

@@ -6,9 +6,9 @@
 //!
 //! A window of about what is under way, as senders with a pace and IRN have it, would be used up
 //! before acks for large parts of it are back. Such a sender also asks at each of so many parts of
-//! its window, as RDMA's NICs ask for acks at intervals of their own. In slow start, which acks
-//! drive, a sender asks after an eighth of its window, but not more often than every eighth segment;
-//! and TIMELY, which updates its rate with each 16 KB, say, asks after as many.
+//! its window, as RDMA's NICs ask for acks at intervals of their own. TIMELY, which updates its rate
+//! with each 16 KB, say, asks after as many. In slow start, which acks drive, a sender asks after an
+//! eighth of its window, as Linux's receivers acknowledge a connection's first segments at once.
 
 use super::{Phase, Sender};
 use crate::transport::ClosedLoop;
@@ -28,11 +28,14 @@ impl Sender {
         let Window { cwnd, ssthresh, slow_start, mss, .. } = self.window;
         let part_of_window = match transport.acks.times_last {
             true => cwnd / PARTS,
-            false if slow_start && cwnd < ssthresh => (cwnd / 8).max(8 * mss),
+            false if slow_start && cwnd < ssthresh => cwnd / 8,
             false => u64::MAX,
         };
         let part = part_of_window.min(self.most_by_nacks() / PARTS).min(transport.ack_segment);
-        let asks = !self.may_go_on() || sent_to.saturating_sub(self.asked_to) >= part;
+        // Of less than the receiver counts by itself.
+        let is_part = part < u64::from(transport.acks.every) * mss
+            && sent_to.saturating_sub(self.asked_to) >= part;
+        let asks = is_part || !self.may_go_on();
         if asks {
             self.asked_to = sent_to;
         }
