@@ -31,11 +31,11 @@ impl Sender {
             false if slow_start && cwnd < ssthresh => cwnd / 8,
             false => u64::MAX,
         };
-        let part = part_of_window.min(self.most_by_nacks() / PARTS).min(transport.ack_segment);
-        // Of less than the receiver counts by itself.
-        let is_part = part < u64::from(transport.acks.every) * mss
-            && sent_to.saturating_sub(self.asked_to) >= part;
-        let asks = is_part || !self.may_go_on();
+        let part = part_of_window.min(self.most_by_nacks() / PARTS);
+        let unasked = sent_to.saturating_sub(self.asked_to);
+        // The receiver counts by itself what is not less than an ack is for.
+        let is_part = unasked >= part && part < u64::from(transport.acks.every) * mss;
+        let asks = is_part || unasked >= transport.ack_segment || !self.may_go_on();
         if asks {
             self.asked_to = sent_to;
         }
