@@ -29,6 +29,7 @@ from spillway.scenario import Scenario
 from support import names
 
 LONE = [(0, 2, 1_000_000, "2.000000000")]
+FLOWS = flow_list(LONE)
 
 
 def imported(folder: Path, *args: Any, plain: bool = False, **changes: str | None):
@@ -73,7 +74,7 @@ def test_a_star_becomes_a_scenario_in_three_files(command, tmp_path):
     assert "routing" not in scenario
     graph = tomllib.loads((tmp_path / "s-topology.toml").read_text())
     assert graph["host"][1] == {"name": "n1", "switch": "n3", "rate": "100Gbps", "delay": "1us"}
-    assert done.json["hosts"] == 3 and done.json["unknown"] == []
+    assert done.json["hosts"] == 3 and done.json["ignored"] == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_star_becomes_a_scenario_in_three_files(command, tmp_path):
 def test_no_key_is_passed_over(tmp_path, scheme):
     found = imported(tmp_path, star(3), LONE, **scheme)
     assert sorted([*found.translated, *found.without_effect]) == sorted(SETTINGS)
-    assert found.notes == [] and found.unknown == []
+    assert found.notes == [] and found.ignored == []
 
 
 @pytest.mark.parametrize(
@@ -269,16 +270,151 @@ def test_plain_has_none_of_its_ways(command, tmp_path):
     assert not {"headroom", "frame"} & set(scenario["switch"]["pfc"])
 
 
-def test_unknown_keys_are_told_with_the_nearest(command, tmp_path):
+def test_unknown_keys_are_refused_unless_they_are_to_be_ignored(command, tmp_path):
     folder = write_inputs(tmp_path / "in", star(3), LONE)
-    (folder / "config.txt").write_text(settings() + "RP_TIMERS 4\nXYZ\nRP_TIMER 400\n")
-    done = command("import", "rdma", "in", "--out", "s.toml", "--json")
-    assert "RP_TIMERS (RP_TIMER?), XYZ" in done.err and "RP_TIMER is given twice" in done.err
-    assert done.json["unknown"] == ["RP_TIMERS", "XYZ"]
-    assert 'increase_timer = "400us"' in (tmp_path / "s.toml").read_text()
+    (folder / "config.txt").write_text(settings() + "RP_TIMERS 4\nX\x01Z\nRP_TIMER 400\n")
+    done = command("import", "rdma", "in", "--out", "s.toml")
+    told = "config.txt: RP_TIMERS (RP_TIMER?), X\\x01Z are no keys of the simulator"
+    assert (done.status, names(tmp_path)) == (2, ["in"])
+    assert told in done.err and "--ignore KEY" in done.err
+    args = ("--ignore", "RP_TIMERS", "--ignore", "X\x01Z")
+    done = command("import", "rdma", "in", "--out", "s.toml", "--json", *args)
+    assert "RP_TIMER is given twice" in done.err
+    assert done.json["ignored"] == ["RP_TIMERS", "X\x01Z"]
+    text = (tmp_path / "s.toml").read_text()
+    assert 'increase_timer = "400us"' in text and "# Ignored: RP_TIMERS, X\\x01Z." in text
+    done = command("import", "rdma", "in", "--out", "t.toml", *args, "--ignore", "NONE")
+    assert done.status == 2 and "config.txt: --ignore NONE: it has no such key" in done.err
 
 
-FLOWS = flow_list(LONE)
+def fork(folder: Path, **changes: str) -> Path:
+    """Files of ConWeave's simulator, without PFC."""
+    of_fork = {
+        "SIMULATOR_STOP_TIME": None,
+        "FLOWGEN_START_TIME": "2.0",
+        "FLOWGEN_STOP_TIME": "2.1",
+        "ENABLE_PFC": "0",
+        "ENABLE_IRN": "1",
+        "LB_MODE": "0",
+        "CONWEAVE_TX_EXPIRY_TIME": "300",
+        "VOQ_MON_FILE": "voq.txt",
+        "LOAD": "40",
+        "RANDOM_SEED": "1",
+    }
+    return write_inputs(folder, star(3), LONE, **(of_fork | changes))
+
+
+def test_a_fork_without_pauses_repairs_by_irn(tmp_path):
+    source = rdma.read_source(fork(tmp_path))
+    found = rdma.translate(source)
+    scenario = found.scenario
+    assert scenario["switch"]["pfc"]["obeyed"] is False and scenario["record"] == {}
+    transport = scenario["transport"]
+    assert transport["retransmit"] == "selective" and "ack_timeout" not in transport
+    # As much as the network carries in a round trip: 52,000 bytes.
+    assert transport["window"] == "52KB"
+    # Ten seconds after the last flow may begin; the run begins at second 2.
+    assert scenario["stop"] in ("10100ms", "10099999999ns")
+    assert {"ENABLE_PFC", "ENABLE_IRN", "LB_MODE", "FLOWGEN_STOP_TIME"} <= set(found.translated)
+    assert {"CONWEAVE_TX_EXPIRY_TIME", "VOQ_MON_FILE", "LOAD"} <= set(found.without_effect)
+    assert len(found.notes) == 1 and "not of ConWeave's" in found.notes[0]
+    rdma.write(found, source, tmp_path / "scenario.toml")
+    assert spillway.run(tmp_path / "scenario.toml").summary["flows"]["completed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"LB_MODE": "9"}, "LB_MODE: 9 is not known here (ConWeave), only 0"),
+        ({"LB_MODE": "4"}, "LB_MODE: 4 is not known here, only 0"),
+        ({"PFC_ON": "1"}, "ENABLE_PFC: 0 is not what PFC_ON says"),
+        ({"NIC_TOTAL_PAUSE_TIME": "5"}, "NIC_TOTAL_PAUSE_TIME: 5 is not known here, only 0"),
+    ],
+)
+def test_what_forks_do_and_is_not_known_is_refused(tmp_path, changes, said):
+    with pytest.raises(ScenarioError) as error:
+        rdma.translate(rdma.read_source(fork(tmp_path, **changes)))
+    assert str(tmp_path / "config.txt") in str(error.value) and said in str(error.value)
+
+
+def test_a_key_that_is_refused_may_be_ignored(tmp_path):
+    source = rdma.read_source(fork(tmp_path, LB_MODE="9"), ignore=["LB_MODE"])
+    found = rdma.translate(source)
+    assert found.ignored == ["LB_MODE"] and "LB_MODE" not in found.translated
+
+
+def test_a_run_that_never_stops_stops_late(tmp_path):
+    found = imported(tmp_path, star(3), LONE, SIMULATOR_STOP_TIME="40000000000000.00")
+    assert found.scenario["stop"] == "4000000s"
+    assert found.notes == ["SIMULATOR_STOP_TIME: no run lasts that long; stop is 4000000s"]
+    path = written(tmp_path, star(3), LONE, SIMULATOR_STOP_TIME="40000000000000.00")
+    assert spillway.run(path).summary["flows"]["completed"] == 1
+
+
+def test_the_first_line_of_a_topology_may_count_switches_with_hosts(tmp_path):
+    for made in (star(3), dumbbell(), leaf_spine(), fat_tree(4)):
+        usual = imported(tmp_path, made, LONE).topology
+        (nodes, switches, links), *rest = (line.split() for line in made.splitlines())
+        for tors in ("1", switches):
+            head = " ".join((nodes, switches, tors, links))
+            text = "\n".join((head, *map(" ".join, rest))) + "\n"
+            assert imported(tmp_path, text, LONE).topology == usual
+        # All on one line is what the simulator can read, too.
+        flat = " ".join(made.split()) + "\n"
+        assert imported(tmp_path, flat, LONE).topology == usual
+
+
+MANY = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("network", "flows", "changes", "said"),
+    [
+        (star(3), None, {"FAST_RECOVERY_TIMES": str(2**63)}, "is more than 4294967295"),
+        (star(3), f"1\n0 1 3 100 {10**24} 2\n", {}, "in/flow.txt: "),
+        (star(3), None, {"FAST_RECOVERY_TIMES": MANY}, "FAST_RECOVERY_TIMES: 999"),
+        (star(3), None, {"EWMA_GAIN": "5"}, "config.txt: EWMA_GAIN: 5: "),
+        (star(3), None, {"RP_TIMER": "1e30"}, "config.txt: RP_TIMER: 1e30: "),
+        (star(3), None, {"RATE_AI": "9999999Gbps"}, "config.txt: RATE_AI: 9999999Gbps: "),
+        (star(3), None, {"MIN_RATE": f"{MANY}Gbps"}, "MIN_RATE: 999"),
+        (star(3), None, {"KMAX_MAP": f"1 100000000000 {MANY}"}, "is no list of numbers"),
+        (star(3), None, {"KMAX_MAP": "1 100000000000 1e200"}, "config.txt: KMAX_MAP: 1 1000"),
+        (star(3), None, {"KMAX_MAP": MANY}, "999... is no number"),
+        (star(3), None, {"CC_MODE": "\u0661"}, "CC_MODE: \u0661 is no number from 0 on"),
+        (star(3), None, {"RP_TIMER": "1_000"}, "RP_TIMER: 1_000 is no number from 0 on"),
+        (star(3), None, {"RATE_AI": "\u0661Mb/s"}, "RATE_AI: \u0661Mb/s is no rate"),
+        (star(3), None, {"LINK_DOWN": "\u0661 0 3"}, "LINK_DOWN: \u0661 0 3 is not a time"),
+        (star(3), None, {"TOPOLOGY_FILE": "t" * 5_000}, "TOPOLOGY_FILE: there is no file ttt"),
+        (star(3), None, {"FLOW_FILE": "f\x01"}, "FLOW_FILE: there is no file f\\x01"),
+        (star(3), f"{MANY}\n", {}, "its first line is not the number of flows"),
+        (star(3), f"1\n0 1 3 100 {MANY} 2\n", {}, "line 2: 0 1 3 100 999"),
+        (star(3), "1\n0 1 3 100 1_000 2\n", {}, "line 2: 0 1 3 100 1_000 2 is no flow"),
+        (star(3), "1\n0 1 3 100 \u0661 2\n", {}, "is no flow"),
+        (star(3), "1\n0 1 3 100 5 2_0\n", {}, "is no flow"),
+        (star(3), "1\n0 1 3 100 5 inf\n", {}, "is no flow"),
+        (star(3), "\u0661\n0 1 3 100 5 2\n", {}, "its first line is not the number of flows"),
+        (f"{MANY} 1 2\n3\n", None, {}, "line 1: 999"),
+        ("4 1 \u0663\n3\n", None, {}, "line 1: \u0663 is no number of links"),
+        (star(3, rate=f"{MANY}Gbps"), None, {}, "is no rate"),
+        (star(3, delay="1_0us"), None, {}, "1_0us is no time"),
+        (star(3, loss="\u0660"), None, {}, "\u0660 is no probability"),
+        (star(3, delay="1e50s"), None, {}, "topology.txt: "),
+        (
+            "160 8 20 24 360 H100\n1\n",
+            None,
+            {},
+            "line 1: it has 6 fields, and 3 or 4 are known: 160 8 20 24 360 H100",
+        ),
+    ],
+)
+def test_numbers_that_are_none_are_told_by_the_user_s_key_and_file(
+    command, tmp_path, network, flows, changes, said
+):
+    write_inputs(tmp_path / "in", network, flows or FLOWS, **changes)
+    done = command("import", "rdma", "in", "--out", "s.toml")
+    assert (done.status, names(tmp_path)) == (2, ["in"])
+    assert "Traceback" not in done.err and ".s-" not in done.err
+    assert said in " ".join(done.err.split()), done.err
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,13 @@ def import_rdma(
             "complete with their last byte, headroom by need, timeouts.",
         ),
     ] = False,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY",
+            help="Pass over this key of the settings, as if it were not there. May be repeated.",
+        ),
+    ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,14 +88,10 @@ def import_rdma(
     from spillway import rdma
 
     rdma.check(out, force)
-    source = rdma.read_source(place, topology, flows)
+    source = rdma.read_source(place, topology, flows, ignore=ignore or ())
     found = rdma.translate(source, plain=plain, next_hops=next_hops.value)
     rdma.write(found, source, out, force=force)
     _warn(found.notes)
-    if found.unknown:
-        meant = {key: rdma.near(key) for key in found.unknown}
-        names = [key + (f" ({name}?)" if name else "") for key, name in meant.items()]
-        _warn([f"not read, since the simulator has no such keys: {', '.join(names)}"])
     network = source.topology
     document = {
         "scenario": str(out),
@@ -100,7 +103,7 @@ def import_rdma(
         "transport": found.scenario["transport"]["kind"],
         "translated": found.translated,
         "without_effect": found.without_effect,
-        "unknown": found.unknown,
+        "ignored": found.ignored,
         "notes": found.notes,
     }
     display(document, _table(found, document), as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spillway.rdma.config import near
 from spillway.rdma.export import Exported, export
 from spillway.rdma.source import Source, read_source
 from spillway.rdma.translate import Translation, translate
@@ -15,7 +14,6 @@ __all__ = [
     "check",
     "export",
     "files_of",
-    "near",
     "read_source",
     "translate",
     "write",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from spillway.errors import ScenarioError
-from spillway.rdma.units import rate_of, whole_ns
+from spillway.rdma.units import decimal_of, rate_of, shown, whole_ns, whole_of
 
 _COMMENT = re.compile(r"#.*|\{[^}]*\}")
 """What explains a value: to the end of the line, or in braces, as in the simulator's own page."""
@@ -51,11 +51,19 @@ DEFAULTS: Mapping[str, str | None] = {
     "PMAX_MAP": None,
     "BUFFER_SIZE": "16",
     "PFC_ON": "1",
+    "ENABLE_PFC": "1",
+    "ENABLE_IRN": "0",
+    "LB_MODE": "0",
+    "FLOWGEN_STOP_TIME": None,
+    "NIC_TOTAL_PAUSE_TIME": "0",
 }
 """The keys that may be translated, and what the simulator takes without them.
 
-`PFC_ON` is no key of the public program, but of changed ones: with 0, pause frames are ignored.
+The last ones are no keys of the public program, but of changed ones: `PFC_ON` and, in ConWeave's,
+`ENABLE_PFC` (with 0, pause frames are ignored), then more of ConWeave's, and one of those for
+training (astra-sim, SimAI).
 """
+CONWEAVE = ("ENABLE_PFC", "ENABLE_IRN", "LB_MODE", "FLOWGEN_STOP_TIME")
 
 WITHOUT_EFFECT: Mapping[str, str] = {
     "USE_DYNAMIC_PFC_THRESHOLD": "its switches have dynamic thresholds with any value",
@@ -73,9 +81,49 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "QLEN_MON_END": "`record.queue_interval` samples queues",
     "PINT_LOG_BASE": "it belongs to HPCC-PINT",
     "PINT_PROB": "it belongs to HPCC-PINT",
+    "FLOWGEN_START_TIME": "flows begin when their file says",
+    "LOAD": "the file of flows has it",
+    "RANDOM_SEED": "random numbers are others here; `seed` is theirs",
+    **dict.fromkeys(
+        (
+            "CONWEAVE_TX_EXPIRY_TIME",
+            "CONWEAVE_REPLY_TIMEOUT_EXTRA",
+            "CONWEAVE_PATH_PAUSE_TIME",
+            "CONWEAVE_EXTRA_VOQ_FLUSH_TIME",
+            "CONWEAVE_DEFAULT_VOQ_WAITING_TIME",
+        ),
+        "it belongs to ConWeave (LB_MODE 9)",
+    ),
+    **dict.fromkeys(
+        (
+            "FLOW_INPUT_FILE",
+            "CNP_OUTPUT_FILE",
+            "SEND_OUTPUT_FILE",
+            "EST_ERROR_MON_FILE",
+            "VOQ_MON_FILE",
+            "VOQ_MON_DETAIL_FILE",
+            "UPLINK_MON_FILE",
+            "CONN_MON_FILE",
+            "BW_MON_FILE",
+            "RATE_MON_FILE",
+            "CNP_MON_FILE",
+            "MON_START",
+            "MON_END",
+            "SW_MONITORING_INTERVAL",
+            "QP_MON_INTERVAL",
+            "BW_MON_INTERVAL",
+            "QLEN_MON_INTERVAL",
+            "TRACE_NODE",
+        ),
+        "it only says what is written there; `[record]` says it here",
+    ),
 }
-"""Keys that change nothing here, and why."""
+"""Keys that change nothing here, and why: of the public program, of ConWeave's, and of those for
+training."""
 
+_MOST = 2**32 - 1
+"""The greatest whole number that the simulator reads."""
+_AFTER_FLOWS_NS = 10 * 10**9
 _WORDS = {"LINK_DOWN": 3}
 """How many words a value has, if not one."""
 _MAPS = ("KMAX_MAP", "KMIN_MAP", "PMAX_MAP")
@@ -97,6 +145,30 @@ class Config:
     repeated: tuple[str, ...]
     """Keys that are given more than once: the last one counts."""
     asked: set[str] = field(default_factory=set)
+    ignored: tuple[str, ...] = ()
+    """Keys that are in the file, and are passed over."""
+
+    def without(self, keys: Sequence[str]) -> Config:
+        """The settings as if these keys were not there.
+
+        Raises:
+            ScenarioError: one is not there, or another one is no key of the simulator.
+        """
+        for key in keys:
+            if key not in self.values and key not in self.unknown:
+                raise ScenarioError(f"{self.file}: --ignore {shown(key)}: it has no such key")
+        unknown = [key for key in self.unknown if key not in keys]
+        if unknown:
+            names = [shown(key) + (f" ({name}?)" if (name := near(key)) else "") for key in unknown]
+            are = "is no key" if len(unknown) == 1 else "are no keys"
+            hint = "what it says would be passed over: --ignore KEY says that it may be"
+            forks = "nor of its forks that are known here"
+            raise ScenarioError(
+                f"{self.file}: {', '.join(names)} {are} of the simulator, {forks}", hint
+            )
+        values = {key: value for key, value in self.values.items() if key not in keys}
+        repeated = tuple(key for key in self.repeated if key not in keys)
+        return Config(self.file, values, {}, repeated, self.asked, tuple(dict.fromkeys(keys)))
 
     def text(self, key: str) -> str:
         """A setting, or the simulator's default for it."""
@@ -104,17 +176,14 @@ class Config:
         value = self.values.get(key, DEFAULTS[key])
         if value is None:
             meant = difflib.get_close_matches(key, self.unknown, n=1)
-            hint = f"is {meant[0]} meant to be it?" if meant else None
+            hint = f"is {shown(meant[0])} meant to be it?" if meant else None
             raise ScenarioError(f"{self.file}: it has no {key}", hint)
         return value
 
     def number(self, key: str) -> float:
         """A setting that is a number, at least 0."""
-        try:
-            value = float(self.text(key))
-        except ValueError:
-            value = -1.0
-        if not 0 <= value < float("inf"):
+        value = decimal_of(self.text(key))
+        if value is None or value < 0:
             raise self.wrong(key, "is no number from 0 on")
         return value
 
@@ -122,6 +191,8 @@ class Config:
         """A setting that is a whole number, at least 0."""
         if not (value := self.number(key)).is_integer():
             raise self.wrong(key, "is no whole number")
+        if value > _MOST:
+            raise self.wrong(key, f"is more than {_MOST}")
         return int(value)
 
     def count(self, key: str) -> int:
@@ -133,6 +204,19 @@ class Config:
     def flag(self, key: str) -> bool:
         """A setting that is 0 or another whole number."""
         return self.whole(key) != 0
+
+    def has_pauses(self) -> bool:
+        """Whether pause frames stop anything."""
+        first, second = (self.flag(key) for key in ("PFC_ON", "ENABLE_PFC"))
+        if first is not second and {"PFC_ON", "ENABLE_PFC"} <= self.values.keys():
+            raise self.wrong("ENABLE_PFC", "is not what PFC_ON says")
+        return first and second
+
+    def end_ns(self) -> int:
+        """When the run ends, in the simulator's time. In ConWeave's program flows end before."""
+        if "SIMULATOR_STOP_TIME" not in self.values and "FLOWGEN_STOP_TIME" in self.values:
+            return self.seconds("FLOWGEN_STOP_TIME") + _AFTER_FLOWS_NS
+        return self.seconds("SIMULATOR_STOP_TIME")
 
     def rate(self, key: str) -> int:
         """A setting that is a rate, in bits per second."""
@@ -148,21 +232,19 @@ class Config:
 
     def by_rate(self, key: str) -> dict[int, float]:
         """A setting that is a number of pairs, each of a rate and its value."""
-        try:
-            _, *words = (float(word) for word in self.text(key).split())
-        except ValueError:
-            raise self.wrong(key, "is no list of numbers") from None
-        if not all(0 <= word < float("inf") for word in words):
+        _, *words = (decimal_of(word) for word in self.text(key).split())
+        known = [word for word in words if word is not None and word >= 0]
+        if len(known) < len(words):
             raise self.wrong(key, "is no list of numbers from 0 on")
-        return {int(rate): value for rate, value in zip(words[::2], words[1::2], strict=True)}
+        return {int(rate): value for rate, value in zip(known[::2], known[1::2], strict=True)}
 
     def wrong(self, key: str, problem: str, hint: str | None = None) -> ScenarioError:
         """An error about a setting."""
-        return ScenarioError(f"{self.file}: {key}: {self.text(key)} {problem}", hint)
+        return ScenarioError(f"{self.file}: {key}: {shown(self.text(key))} {problem}", hint)
 
     def not_known(self, key: str, problem: str, hint: str | None = None) -> NotKnownError:
         """An error about a setting that is not known here."""
-        return NotKnownError(f"{self.file}: {key}: {self.text(key)} {problem}", hint)
+        return NotKnownError(f"{self.file}: {key}: {shown(self.text(key))} {problem}", hint)
 
 
 def read_config(file: Path) -> Config:
@@ -205,10 +287,11 @@ def _length(file: Path, number: int, key: str, words: list[str]) -> int:
     """How many words the value of a key has, of which these may be the beginning."""
     count = _WORDS.get(key, 1)
     if key in _MAPS and words:
-        pairs = int(words[0]) if words[0].isdecimal() else 0
+        pairs = whole_of(words[0])
         if not pairs:
             hint = "it is a number of rates, and then each rate with its value"
-            raise ScenarioError(f"{file}: line {number}: {key}: {words[0]} is no number", hint)
+            wrong = f"{file}: line {number}: {key}: {shown(words[0])} is no number"
+            raise ScenarioError(wrong, hint)
         count = 1 + 2 * pairs
     if len(words) < count:
         raise ScenarioError(

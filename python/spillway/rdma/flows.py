@@ -8,7 +8,7 @@ from pathlib import Path
 from spillway.errors import ScenarioError
 from spillway.rdma.config import text_of
 from spillway.rdma.topology import Topology
-from spillway.rdma.units import whole_ns
+from spillway.rdma.units import shown, whole_ns, whole_of
 
 USUAL_PORT = 100
 """The port that flows go to, unless a list says otherwise."""
@@ -74,9 +74,9 @@ def read_flows(file: Path, topology: Topology) -> FlowList:
         for number, line in enumerate(text_of(file).splitlines(), 1)
         if (words := line.split("#")[0].split())
     ]
-    if not lines or len(lines[0][1]) != 1 or not lines[0][1][0].isdecimal():
+    count = whole_of(lines[0][1][0]) if lines and len(lines[0][1]) == 1 else None
+    if count is None:
         raise ScenarioError(f"{file}: its first line is not the number of flows", _LAYOUT)
-    count = int(lines[0][1][0])
     rows = lines[1 : 1 + count]
     if not count:
         raise ScenarioError(f"{file}: it announces no flows", _LAYOUT)
@@ -84,18 +84,20 @@ def read_flows(file: Path, topology: Topology) -> FlowList:
     flows = tuple(_flow(file, number, words, hosts) for number, words in rows)
     if len(flows) < count:
         raise ScenarioError(f"{file}: it has {len(flows)} flows, and {count} are announced")
-    left_over = sum(1 for _, words in lines[1 + count :] if words[0].isdecimal())
+    left_over = sum(1 for _, words in lines[1 + count :] if whole_of(words[0]) is not None)
     return FlowList(flows, left_over)
 
 
 def _flow(file: Path, number: int, words: list[str], hosts: frozenset[int]) -> Listed:
     wrong = f"{file}: line {number}"
+    numbers = [value for word in words[:5] if (value := whole_of(word)) is not None]
     try:
-        src, dst, group, port, size = (int(word) for word in words[:5])
+        src, dst, group, port, size = numbers
         (seconds,) = words[5:]
         start_ns = whole_ns(seconds)
     except ValueError:
-        raise ScenarioError(f"{wrong}: {' '.join(words)} is no flow", _LAYOUT) from None
+        text = shown(" ".join(words))
+        raise ScenarioError(f"{wrong}: {text} is no flow", _LAYOUT) from None
     for host in (src, dst):
         if host not in hosts:
             raise ScenarioError(f"{wrong}: {host} is no host of the topology")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from spillway.errors import ScenarioError
 from spillway.rdma.config import Config, read_config
 from spillway.rdma.flows import FlowList, read_flows
 from spillway.rdma.topology import Topology, read_topology
+from spillway.rdma.units import shown
 
 CONFIG = "config.txt"
 _INPUTS = "inputs"
@@ -33,15 +35,23 @@ class Source:
         return stem
 
 
-def read_source(place: Path, topology: Path | None = None, flows: Path | None = None) -> Source:
+def read_source(
+    place: Path,
+    topology: Path | None = None,
+    flows: Path | None = None,
+    *,
+    ignore: Sequence[str] = (),
+) -> Source:
     """Reads a file of settings, or that of a folder, and the files that it names.
 
-    `topology` and `flows` are read in place of those that it names.
+    `topology` and `flows` are read in place of those that it names; keys to `ignore` are passed
+    over, as if they were not there.
 
     Raises:
-        ScenarioError: a file is missing, or is not what it should be.
+        ScenarioError: a file is missing, or is not what it should be, or the settings have a key
+            that is not known.
     """
-    config = read_config(_config_in(place))
+    config = read_config(_config_in(place)).without(ignore)
     topology_file = topology or _named(config, "TOPOLOGY_FILE", "--topology")
     flow_file = flows or _named(config, "FLOW_FILE", "--flows")
     config.asked |= {"TOPOLOGY_FILE", "FLOW_FILE"}
@@ -77,10 +87,20 @@ def _named(config: Config, key: str, option: str) -> Path:
     places = [here / name, above / name, here / name.name, above / name.name]
     places += [here / _INPUTS / name.name, above / _INPUTS / name.name]
     for place in places:
-        if place.is_file():
+        if _is_file(place):
             return place
     looked = ", ".join(dict.fromkeys(str(place) for place in places))
     raise ScenarioError(
-        f"{config.file}: {key}: there is no file {name}; looked for: {looked}",
+        f"{config.file}: {key}: there is no file {name}; looked for: {looked}"
+        if shown(str(name)) == str(name)
+        else f"{config.file}: {key}: there is no file {shown(str(name))}",
         f"{option} names the file",
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Its name is too long.
+        return False

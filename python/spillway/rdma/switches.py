@@ -67,7 +67,7 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         is_uneven = any(len(set(each)) > 1 for each in ports.values())
         settings: dict[str, Any] = {"aqm": _marks(rules[slowest].thresholds, is_uneven)}
         settings["pfc"] = _pfc(rules[slowest].alpha, is_uneven, plain)
-        if not config.flag("PFC_ON"):
+        if not config.has_pauses():
             settings["pfc"]["obeyed"] = False
         if len(groups) > 1:
             settings["pfc"]["priorities"] = sorted(groups)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spillway.errors import ScenarioError
 from spillway.rdma.config import text_of
-from spillway.rdma.units import rate_of, time_ps_of
+from spillway.rdma.units import decimal_of, rate_of, shown, time_ps_of, whole_of
 
 _COMMENT = re.compile(r"#.*")
 _LINK = "a link is: node node rate delay loss, such as: 0 32 100Gbps 1000ns 0.0"
@@ -189,15 +189,15 @@ class Paths:
 def read_topology(file: Path) -> Topology:
     """Reads a topology: counts of nodes, switches and links; the switches; then each link.
 
+    A count of switches with hosts may stand before that of the links, as in ns3-datacenter.
+
     Raises:
         ScenarioError: it is no such file, or no network of hosts with one link each to a switch.
     """
-    words = _words(file)
-    counts = [_whole(file, words, what) for what in ("nodes", "switches", "links")]
-    nodes, switch_count, link_count = counts
+    nodes, switch_count, link_count, words = _head(file)
     switches = [_node(file, words, nodes, "a switch") for _ in range(switch_count)]
     links = [_link(file, words, nodes, number, link_count) for number in range(link_count)]
-    left_over = len({line for line, word in words if word.isdecimal()})
+    left_over = len({line for line, word in words if whole_of(word) is not None})
     if len(set(switches)) != switch_count:
         raise ScenarioError(f"{file}: a switch is listed twice")
     if nodes - switch_count > link_count:
@@ -239,11 +239,27 @@ def _check(file: Path, found: Topology) -> None:
         raise ScenarioError(f"{file}: no path leads from host 0 to the switches {names}", hint)
 
 
-def _words(file: Path) -> Iterator[tuple[int, str]]:
-    """The words of a file without comments, each with its line."""
-    for number, line in enumerate(text_of(file).splitlines(), 1):
-        for word in _COMMENT.sub("", line).split():
-            yield number, word
+def _head(file: Path) -> tuple[int, int, int, Iterator[tuple[int, str]]]:
+    """The numbers of nodes, switches and links, and the words that follow, each with its line."""
+    lines = enumerate(text_of(file).splitlines(), 1)
+    words = [(number, word) for number, line in lines for word in _COMMENT.sub("", line).split()]
+    first = [word for number, word in words if number == words[0][0]]
+    rest = iter(words)
+    nodes, switches = (_whole(file, rest, what) for what in ("nodes", "switches"))
+    third = _whole(file, rest, "links")
+    is_of_three = len(first) <= 3 or len(words) == 3 + switches + 5 * third
+    if is_of_three or (len(first) > 6 and len(first) >= 3 + switches):
+        return nodes, switches, third, rest
+    if len(first) == 4:
+        # The third one counts switches with hosts.
+        return nodes, switches, _whole(file, rest, "links"), rest
+    raise ScenarioError(
+        f"{file}: line {words[0][0]}: it has {len(first)} fields, and 3 or 4 are known: "
+        f"{shown(' '.join(first))}",
+        "NVSwitches and hosts with several links, as in SimAI's topologies, are not known here"
+        if len(first) in (6, 7)
+        else _LAYOUT,
+    )
 
 
 def _next(file: Path, words: Iterator[tuple[int, str]], what: str) -> tuple[int, str]:
@@ -255,17 +271,19 @@ def _next(file: Path, words: Iterator[tuple[int, str]], what: str) -> tuple[int,
 
 def _whole(file: Path, words: Iterator[tuple[int, str]], what: str) -> int:
     line, word = _next(file, words, f"the number of {what}")
-    if not word.isdecimal():
-        raise ScenarioError(f"{file}: line {line}: {word} is no number of {what}", _LAYOUT)
-    return int(word)
+    count = whole_of(word)
+    if count is None:
+        raise ScenarioError(f"{file}: line {line}: {shown(word)} is no number of {what}", _LAYOUT)
+    return count
 
 
 def _node(file: Path, words: Iterator[tuple[int, str]], nodes: int, what: str) -> int:
     line, word = _next(file, words, what)
-    if not word.isdecimal() or int(word) >= nodes:
-        text = f"{file}: line {line}: {word} is no node: they are 0 to {nodes - 1}"
+    node = whole_of(word)
+    if node is None or node >= nodes:
+        text = f"{file}: line {line}: {shown(word)} is no node: they are 0 to {nodes - 1}"
         raise ScenarioError(text, _LAYOUT)
-    return int(word)
+    return node
 
 
 def _link(
@@ -276,13 +294,10 @@ def _link(
     (line, rate), (_, delay), (_, loss) = (_next(file, words, what) for _ in range(3))
     rate_bps, delay_ps = rate_of(rate), time_ps_of(delay)
     if not rate_bps:
-        raise ScenarioError(f"{file}: line {line}: {rate} is no rate", _LINK)
+        raise ScenarioError(f"{file}: line {line}: {shown(rate)} is no rate", _LINK)
     if delay_ps is None:
-        raise ScenarioError(f"{file}: line {line}: {delay} is no time", _LINK)
-    try:
-        probability = float(loss)
-    except ValueError:
-        probability = -1.0
-    if not 0 <= probability <= 1:
-        raise ScenarioError(f"{file}: line {line}: {loss} is no probability", _LINK)
+        raise ScenarioError(f"{file}: line {line}: {shown(delay)} is no time", _LINK)
+    probability = decimal_of(loss)
+    if probability is None or not 0 <= probability <= 1:
+        raise ScenarioError(f"{file}: line {line}: {shown(loss)} is no probability", _LINK)
     return Link(a, b, rate_bps, delay_ps // 1000, probability)

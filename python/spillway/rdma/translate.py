@@ -5,15 +5,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spillway.rdma.config import WITHOUT_EFFECT, Config
+from spillway.rdma.config import CONWEAVE, WITHOUT_EFFECT, Config
 from spillway.rdma.flows import USUAL_PORT
 from spillway.rdma.source import Source
 from spillway.rdma.switches import switches_of
 from spillway.rdma.topology import Paths, Topology
 from spillway.rdma.transports import HEADER_BYTES, transport_of
-from spillway.rdma.units import rate_text, time_text
+from spillway.rdma.units import rate_text, shown, time_text, whole_of
 
 _MS = 10**6
+_LONGEST_NS = 4 * 10**15
+"""Simulated time is at most 53 days."""
+_ORIGINS = {
+    "stop": "SIMULATOR_STOP_TIME",
+    "duration": "FLOW_FILE",
+    "traffic": "FLOW_FILE",
+    "topology": "TOPOLOGY_FILE",
+    "window": "TOPOLOGY_FILE",
+    "event": "LINK_DOWN",
+    "kind": "CC_MODE",
+    "mss": "PACKET_PAYLOAD_SIZE",
+    "g": "EWMA_GAIN",
+    "alpha_interval": "ALPHA_RESUME_INTERVAL",
+    "decrease_interval": "RATE_DECREASE_INTERVAL",
+    "increase_timer": "RP_TIMER",
+    "fast_recovery": "FAST_RECOVERY_TIMES",
+    "hyper_after": "FAST_RECOVERY_TIMES",
+    "rate_step": "RATE_AI",
+    "hyper_step": "RATE_HAI",
+    "min_rate": "MIN_RATE",
+    "eta": "U_TARGET",
+    "max_stage": "MI_THRESH",
+    "telemetry_units": "INT_MULTI",
+    "min": "KMIN_MAP",
+    "max": "KMAX_MAP",
+    "max_probability": "PMAX_MAP",
+    "buffer": "BUFFER_SIZE",
+    "headroom": "BUFFER_SIZE",
+}
+"""The keys that those of a scenario come from, by their last or their first step."""
+_BALANCERS = {2: "DRILL", 3: "CONGA", 6: "LetFlow", 9: "ConWeave"}
 _FAILURES_FROM_NS = 2 * 10**9
 """The simulator counts the time of a failure from its second 2 on."""
 
@@ -31,8 +62,8 @@ class Translation:
     """Keys that the scenario has."""
     without_effect: dict[str, str]
     """Keys that change nothing, and why."""
-    unknown: list[str]
-    """Keys that the simulator does not know."""
+    ignored: list[str]
+    """Keys that were to be passed over."""
     notes: list[str]
     """What is unlike the simulator, in words."""
 
@@ -58,6 +89,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     """
     config, topology = source.config, source.topology
     notes: list[str] = []
+    _check_forks(config, notes)
     paths = topology.between(config.count("PACKET_PAYLOAD_SIZE"))
     groups = source.flows.groups
     transport = transport_of(config, paths, plain, notes)
@@ -81,7 +113,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
         "transport": transport,
         "traffic": [section],
         **_events(source, times["origin"]),
-        "record": {"pauses": True} if config.flag("PFC_ON") else {},
+        "record": {"pauses": True} if config.has_pauses() else {},
     }
     translated = [key for key in config.values if key in config.asked]
     return Translation(
@@ -90,9 +122,22 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
         _rows(source, len(groups) > 1),
         translated,
         _idle(config),
-        list(config.unknown),
+        list(config.ignored),
         [*(f"{key} is given twice: the last one counts" for key in config.repeated), *notes],
     )
+
+
+def origin_of(source: Source, path: str) -> str:
+    """What a key of the scenario comes from: a file, and its key and value there."""
+    steps = path.split(".")
+    key = _ORIGINS.get(steps[0]) or _ORIGINS.get(steps[-1], "")
+    if key == "RATE_AI" and source.config.text("CC_MODE") == "8":
+        key = "DCTCP_RATE_AI"
+    if key in ("TOPOLOGY_FILE", "FLOW_FILE"):
+        return str(source.topology_file if key == "TOPOLOGY_FILE" else source.flow_file)
+    if key not in source.config.values:
+        return str(source.config.file)
+    return f"{source.config.file}: {key}: {shown(source.config.text(key))}"
 
 
 def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
@@ -102,12 +147,16 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
     """
     flows, topology = source.flows.flows, source.topology
     begin = min(flow.start_ns for flow in flows) // _MS * _MS
-    end = source.config.seconds("SIMULATOR_STOP_TIME")
+    end = source.config.end_ns()
     late = sum(1 for flow in flows if flow.start_ns > end)
     if late == len(flows):
         raise source.config.wrong("SIMULATOR_STOP_TIME", "is before the first flow begins")
     if late:
         notes.append(f"{late} flows begin after SIMULATOR_STOP_TIME, and are left out")
+    if end - begin > _LONGEST_NS:
+        end = begin + _LONGEST_NS
+        longest = time_text(_LONGEST_NS)
+        notes.append(f"SIMULATOR_STOP_TIME: no run lasts that long; stop is {longest}")
     payload = source.config.count("PACKET_PAYLOAD_SIZE")
     busy: dict[tuple[int, bool], int] = {}
     for flow in flows:
@@ -119,6 +168,21 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
     duration = max(last - begin + 1, most + paths.largest_rtt_ns)
     stop = max(1, end - begin)
     return {"origin": begin, "duration": min(duration, stop), "stop": stop}
+
+
+def _check_forks(config: Config, notes: list[str]) -> None:
+    """Refuses what forks of the simulator do and is not known here, and notes what is near."""
+    if mode := config.whole("LB_MODE"):
+        name = f" ({_BALANCERS[mode]})" if mode in _BALANCERS else ""
+        problem = f"is not known here{name}, only 0: each flow has the path that its hash chooses"
+        raise config.not_known("LB_MODE", problem)
+    if config.number("NIC_TOTAL_PAUSE_TIME"):
+        raise config.not_known("NIC_TOTAL_PAUSE_TIME", "is not known here, only 0")
+    if any(key in config.values for key in CONWEAVE):
+        notes.append(
+            "thresholds and headroom of switches, and where acks wait there, are those of HPCC's "
+            "program, not of ConWeave's"
+        )
 
 
 def _routing(topology: Topology, plain: bool, next_hops: str) -> dict[str, Any]:
@@ -158,9 +222,10 @@ def _events(source: Source, origin_ns: int) -> dict[str, Any]:
         if link.loss or usual
     ]
     words = config.text("LINK_DOWN").split()
-    if not all(word.isdecimal() for word in words):
+    numbers = [number for word in words if (number := whole_of(word)) is not None]
+    if len(numbers) < len(words):
         raise config.wrong("LINK_DOWN", "is not a time and two nodes", "such as: 3000 32 36")
-    time_us, a, b = (int(word) for word in words)
+    time_us, a, b = numbers
     if time_us:
         if not any({link.a, link.b} == {a, b} for link in topology.links):
             raise config.wrong("LINK_DOWN", "is no link of the topology")

@@ -87,7 +87,7 @@ SCHEMES: dict[int, Callable[[Config], dict[str, Any]]] = {
     8: _dctcp,
 }
 """The transport's own keys, by the simulator's number of the scheme."""
-_NOT_KNOWN = {10: "HPCC-PINT"}
+_NOT_KNOWN = {10: "HPCC-PINT", 11: "Swift"}
 _DCQCN, _HPCC, _TIMELY = 1, 3, 7
 _INTERVALS = ("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER")
 
@@ -119,14 +119,16 @@ def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) ->
         "header": f"{header}B",
         "ack_size": f"{_ACK_WITHOUT_TELEMETRY if mode == _HPCC else _ACK_BYTES}B",
         "ack_every": 1,
-        **_losses(plain),
+        **_losses(config, plain),
     }
 
 
 def _window(config: Config, paths: Paths) -> dict[str, Any]:
     """The largest window that the simulator gives any two hosts, or none."""
     if not config.flag("HAS_WIN"):
-        return {"window": "none"}
+        # IRN has at most the product of bandwidth and delay under way.
+        is_bound = config.flag("ENABLE_IRN")
+        return {"window": size_text(paths.largest_bdp_bytes) if is_bound else "none"}
     return {"window": size_text(paths.largest_bdp_bytes), "vary_window": config.flag("VAR_WIN")}
 
 
@@ -143,8 +145,10 @@ def _base_rtt(config: Config, mode: int, notes: list[str]) -> str:
     return "network"
 
 
-def _losses(plain: bool) -> dict[str, Any]:
-    """Go-back-N, without timeouts and silent about old packets, unless it is to be plain."""
+def _losses(config: Config, plain: bool) -> dict[str, Any]:
+    """IRN; or go-back-N, without timeouts and silent about old packets, unless it is plain."""
+    if config.flag("ENABLE_IRN"):
+        return {"retransmit": "selective"}
     if plain:
         return {"retransmit": "go-back-n"}
     return {

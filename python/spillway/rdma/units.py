@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-_NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?)"
-_RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)")
-_TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?")
-_SIZE = re.compile(_NUMBER + r"\s*([KMG]?)(i?)B")
+_NUMBER = r"(\d{1,25}(?:\.\d{0,25})?(?:e[+-]?\d{1,2})?)"
+_RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)", re.ASCII)
+_TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?", re.ASCII)
+_SIZE = re.compile(_NUMBER + r"\s*([KMG]?)(i?)B", re.ASCII)
+_WHOLE = re.compile(r"\d{1,25}", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:\d{1,25}\.?\d{0,25}|\.\d{1,25})(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_MOST_SHOWN = 60
 _STEPS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, None: 10**12}
+
+
+def whole_of(text: str) -> int | None:
+    """A whole number, at least 0; None if it is none.
+
+    >>> whole_of("12"), whole_of("1_000"), whole_of("-1"), whole_of("9" * 5_000)
+    (12, None, None, None)
+    """
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def decimal_of(text: str) -> float | None:
+    """A number; None if it is none, or as good as infinite.
+
+    >>> decimal_of("2.5"), decimal_of("-1e3"), decimal_of("1_000"), decimal_of("1e999")
+    (2.5, -1000.0, None, None)
+    """
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def shown(text: str) -> str:
+    r"""What a file has, for messages: not too long, and without characters that are not seen.
+
+    >>> print(shown("a\x01b"), shown("9" * 5_000)[55:])
+    a\x01b 99999...
+    """
+    short = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in short)
 
 
 def rate_of(text: str) -> int | None:
@@ -57,10 +90,10 @@ def whole_ns(seconds: str) -> int:
     >>> whole_ns("2.001"), whole_ns("2.000000577")
     (2000999999, 2000000576)
     """
-    try:
-        return int(Decimal(float(seconds)) * 10**9)
-    except OverflowError:
-        raise ValueError(f"{seconds} is no time") from None
+    value = decimal_of(seconds)
+    if value is None:
+        raise ValueError(f"{shown(seconds)} is no time")
+    return int(Decimal(value) * 10**9)
 
 
 def rate_text(bps: int) -> str:

@@ -19,7 +19,8 @@ from spillway.errors import ScenarioError
 from spillway.folder import check_new_file, path_of
 from spillway.interrupts import deferred
 from spillway.rdma.source import Source
-from spillway.rdma.translate import Translation
+from spillway.rdma.translate import Translation, origin_of
+from spillway.rdma.units import shown
 from spillway.scenario import Scenario
 
 _HEAD = "Imported from {name}, a run of the public RDMA simulator (HPCC, DCQCN, TIMELY, DCTCP)."
@@ -53,16 +54,23 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
     scenario = dict(found.scenario)
     scenario["topology"] = dict(scenario["topology"]) | {"file": topology}
     scenario["traffic"] = [dict(section) | {"file": flows} for section in scenario["traffic"]]
-    head = [_HEAD.format(name=source.config.file.name)]
+    head = [_HEAD.format(name=shown(source.config.file.name))]
     notes = [f"Note: {note}." for note in found.notes]
-    if found.unknown:
-        notes.append(f"Not read: {', '.join(found.unknown)}.")
+    if found.ignored:
+        notes.append(f"Ignored: {', '.join(map(shown, found.ignored))}.")
     texts = (toml_of(found.topology), _csv(found.flows), toml_of(scenario, [*head, *notes]))
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}-") as made:
         parts = [Path(made, place.name) for place in places]
         for part, text in zip(parts, texts, strict=True):
             part.write_text(text, encoding="utf-8")
-        Scenario.load(parts[-1]).read()
+        try:
+            Scenario.load(parts[-1]).read()
+        except ScenarioError as error:
+            text, origin = str(error).replace(f"{made}/", ""), origin_of(source, error.path)
+            for name, file in ((topology, source.topology_file), (flows, source.flow_file)):
+                if text.startswith(f"{name}: "):
+                    text, origin = text.removeprefix(f"{name}: "), str(file)
+            raise ScenarioError(f"{origin}: {text}", error.hint) from error
         with deferred(), _alone(out.parent):
             check(out, force)
             for part, place in zip(parts, places, strict=True):
