@@ -4,16 +4,16 @@
 
 use spillway_engine::Time;
 
-/// The number of switches that can write into a packet (HPCC, section 4.1). Later ones on the path
-/// write nothing.
-pub const HOPS: usize = 5;
+/// The entries that a packet has room for (HPCC, section 4.1). On longer paths they lie elsewhere.
+const HOPS: usize = 5;
 
-/// What a port writes: its state when it begins to send the packet.
+/// What a port writes: its state when it begins to send the packet. All of it is the whole port's,
+/// with all of its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hop {
     /// The time.
     pub time: Time,
-    /// The bytes then left in its queue.
+    /// The bytes then left in its queues.
     pub queue_bytes: u64,
     /// The bytes that it had sent before.
     pub sent_bytes: u64,
@@ -70,30 +70,54 @@ impl Fields {
 }
 
 /// What the ports on a packet's path have written, in order. An ack carries it back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Telemetry {
-    count: u8,
+    count: u32,
     hops: [Hop; HOPS],
+    /// All entries, if `hops` has no room for them.
+    all: Vec<Hop>,
+}
+
+impl Clone for Telemetry {
+    fn clone(&self) -> Telemetry {
+        Telemetry { count: self.count, hops: self.hops, all: self.all.clone() }
+    }
+
+    /// Memory for many entries is used again.
+    fn clone_from(&mut self, from: &Telemetry) {
+        (self.count, self.hops) = (from.count, from.hops);
+        self.all.clone_from(&from.all);
+    }
 }
 
 impl Telemetry {
     /// The entries written so far.
     pub fn hops(&self) -> &[Hop] {
-        &self.hops[..usize::from(self.count)]
+        self.hops.get(..self.count as usize).unwrap_or(&self.all)
     }
 
     /// Removes all entries.
     #[cold]
     pub fn clear(&mut self) {
         self.count = 0;
+        self.all.clear();
     }
 
-    /// Adds an entry if there is room.
+    /// Adds an entry.
     pub fn push(&mut self, hop: Hop) {
-        if let Some(place) = self.hops.get_mut(usize::from(self.count)) {
-            *place = hop;
-            self.count += 1;
+        match self.hops.get_mut(self.count as usize) {
+            Some(place) => *place = hop,
+            None => self.push_beyond(hop),
         }
+        self.count += 1;
+    }
+
+    #[cold]
+    fn push_beyond(&mut self, hop: Hop) {
+        if self.all.is_empty() {
+            self.all.extend(self.hops);
+        }
+        self.all.push(hop);
     }
 
     /// Each port's entry together with its entry in `before`; none if these are other ports.
@@ -124,10 +148,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn there_is_room_for_five_switches() {
-        let seven = telemetry(&[(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6)]);
-        assert_eq!(seven.hops().len(), 5);
-        assert_eq!(seven.hops()[4].queue_bytes, 5);
+    fn there_is_room_for_all_switches() {
+        let entries: Vec<_> = (1..=7).map(|hop| (hop, hop, hop)).collect();
+        let lengths = |told: &Telemetry| -> Vec<u64> {
+            told.hops().iter().map(|hop| hop.queue_bytes).collect()
+        };
+        for count in 0..=7 {
+            let mut told = telemetry(&entries[..count]);
+            assert_eq!(lengths(&told), (1..=count as u64).collect::<Vec<_>>());
+            let mut copy = telemetry(&entries[..6]);
+            copy.clone_from(&told);
+            assert_eq!((lengths(&copy), lengths(&told.clone())), (lengths(&told), lengths(&told)));
+            told.clear();
+            assert_eq!(told.hops(), []);
+            told.push(copy.hops().first().copied().unwrap_or_default());
+            assert_eq!(told.hops().len(), 1);
+        }
+        let (before, now) = (telemetry(&entries), telemetry(&[(9, 9, 9); 7]));
+        assert_eq!(now.since(&before).count(), 7);
+        assert_eq!(telemetry(&[(9, 9, 9); 6]).since(&before).count(), 0);
     }
 
     #[test]

@@ -224,6 +224,38 @@ fn the_least_rate_may_be_the_lines() {
     }
 }
 
+/// A flow of 100 Gbps crosses a row of switches, of which only the last has a line of 10 Gbps: its
+/// port writes telemetry however many have before it.
+#[test]
+fn telemetry_comes_from_all_switches_of_a_path() {
+    for (kind, count) in [("hpcc", 5), ("hpcc", 6), ("hpcc", 12), ("powertcp", 6)] {
+        let line = |to: usize| {
+            let from = to - 1;
+            format!("{{ a = \"s{from}\", b = \"s{to}\", rate = \"100Gbps\", delay = \"1us\" }}")
+        };
+        let names: Vec<_> =
+            (0..count).map(|switch| format!("{{ name = \"s{switch}\" }}")).collect();
+        let lines: Vec<_> = (1..count).map(line).collect();
+        let host = |name: &str, switch: usize, gbps: u32| {
+            format!(
+                "{{ name = \"{name}\", switch = \"s{switch}\", rate = \"{gbps}Gbps\", delay = \"1us\" }}"
+            )
+        };
+        let run = run(&format!(
+            "warmup = \"20ms\"\nduration = \"40ms\"\nstop = \"40ms\"\n\
+             transport = {{ kind = \"{kind}\" }}\nswitch = {{ buffer = \"unlimited\" }}\n\
+             topology = {{ kind = \"graph\", switch = [{}], link = [{}], host = [{}, {}] }}\n\
+             [[traffic]]\nname = \"one\"\nkind = \"persistent\"\npairs = [[0, 1]]\n",
+            names.join(", "),
+            lines.join(", "),
+            host("a", 0, 100),
+            host("b", count - 1, 10),
+        ));
+        let queue = run.number("buffer_occupancy.mean");
+        assert!(queue < 2_000.0, "{kind} over {count}: {queue} B");
+    }
+}
+
 /// 42 more bytes on the data packet and on its ack.
 #[test]
 fn telemetry_counts_on_the_wire() {

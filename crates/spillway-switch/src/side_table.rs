@@ -18,7 +18,7 @@ impl<T> Default for SideTable<T> {
     }
 }
 
-impl<T: Copy + Default> SideTable<T> {
+impl<T: Clone + Default> SideTable<T> {
     /// Bytes that the table takes.
     pub fn bytes(&self) -> u64 {
         size_of_val(self.0.as_slice()) as u64
@@ -44,7 +44,9 @@ impl<T: Copy + Default> SideTable<T> {
     /// Copies the entry of one packet to another.
     #[cold]
     pub fn copy(&mut self, from: PacketId, to: PacketId) {
-        *self.of(to) = *self.of(from);
+        let entry = std::mem::take(self.of(from));
+        self.of(to).clone_from(&entry);
+        *self.of(from) = entry;
     }
 }
 

@@ -266,13 +266,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Bytes that wait in the queue of a packet, without that packet, which the port begins to send
-    /// now.
-    pub fn waiting_bytes(&self, port: u32, packet: &Packet) -> u64 {
-        let queue = self.buffer.queue_of(port, self.queue_class_of(packet));
-        let sending = self.in_transmission.as_ref().map_or((queue, 0), |sent| sent[port as usize]);
-        let held = if sending.0 == queue { sending.1 } else { 0 };
-        u64::from(self.buffer_of(queue).bytes(queue) - held)
+    /// Bytes that wait in all queues of a port, without the packet that it begins to send now.
+    pub fn waiting_bytes(&self, port: u32) -> u64 {
+        let held = self.in_transmission.as_ref().map_or(0, |sent| sent[port as usize].1);
+        self.port_bytes(port) - u64::from(held)
     }
 
     /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be

@@ -330,7 +330,7 @@ impl Network {
         let (port, switch) = (self.port_of(line_id), &self.switches[line.from as usize]);
         self.telemetry.of(id).push(Hop {
             time: self.now,
-            queue_bytes: switch.waiting_bytes(port, &self.packets[id]),
+            queue_bytes: switch.waiting_bytes(port),
             sent_bytes: line.accepted_bytes,
             ps_per_byte: line.byte_time.ps(),
         });

@@ -6,9 +6,9 @@
 //!
 //! # Rule
 //! With every ack, for every port on the path, compared with the telemetry of the previous ack: u =
-//! min(q, q_before) / (b T) + rate / b, where b is the port's rate, T the base RTT, and rate the
-//! rate at which it sent in between. With the greatest u of all ports: U = (1 - dt / T) U + dt / T
-//! u, dt at most T. Then
+//! min(q, q_before) / (b T) + rate / b, where b is the port's rate, T the base RTT, q what waits in
+//! all of the port's queues, and rate the rate at which the port sent in between. With the greatest
+//! u of all ports: U = (1 - dt / T) U + dt / T u, dt at most T. Then
 //!
 //! - if U is at least eta, or maxStage additive steps are done: W = Wc / (U / eta) + W_AI,
 //! - else W = Wc + W_AI, which is one additive step.
@@ -42,10 +42,14 @@
 //!
 //! # Scope and limitations
 //! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike. By default its
-//! values are exact, while those of the paper are rounded to fit into 42 bytes. Up to five switches
-//! write. A flow begins at the line's rate, with a window of C T. Losses found without a timeout
-//! are retransmitted and do not change the window; after a timeout the window is one segment until
-//! the next ack. Marks are ignored. Pacing counts bytes on the wire.
+//! values are exact, while those of the paper are rounded to fit into 42 bytes. All switches on the
+//! path write, where those 42 bytes have room for five, and the public simulator writes the sixth
+//! over the first. Queue and bytes are those of the whole port, as in the paper and in that
+//! simulator, so flows of other priorities at a port count as well.
+//!
+//! A flow begins at the line's rate, with a window of C T. Losses found without a timeout are
+//! retransmitted and do not change the window; after a timeout the window is one segment until the
+//! next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows keep the queue nearly empty at eta of the
@@ -57,7 +61,7 @@
 //! 99th percentiles within 2% (until the last ack, with acks before data at NICs).
 //!
 //! # Cost
-//! A few divisions for every ack and port on the path; 300 bytes for every flow, 168 for every
+//! A few divisions for every ack and port on the path; 330 bytes for every flow, 192 for every
 //! packet in memory.
 
 use super::Access;
@@ -250,7 +254,7 @@ impl HpccParams {
 }
 
 /// HPCC's state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Hpcc {
     params: HpccParams,
     fields: Fields,
@@ -310,7 +314,7 @@ impl Hpcc {
                 (most, span) = (in_use, dt.min(self.base_rtt));
             }
         }
-        self.before = *telemetry;
+        self.before.clone_from(telemetry);
         if span > 0.0 {
             let weight = span / self.base_rtt;
             self.in_use = (1.0 - weight) * self.in_use + weight * most;

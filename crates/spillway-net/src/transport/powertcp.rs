@@ -8,8 +8,8 @@
 //! # Rule
 //! With every ack, for every port on the path, compared with the telemetry of the previous ack, dt
 //! earlier: current lambda = dq / dt + bytes sent / dt, voltage nu = q + b tau, Gamma_norm = lambda
-//! nu / (b^2 tau), where b is the port's rate and tau the base RTT. With the greatest Gamma_norm of
-//! all ports:
+//! nu / (b^2 tau), where q is what waits in all of the port's queues, b its rate and tau the base
+//! RTT. With the greatest Gamma_norm of all ports:
 //!
 //! Gamma = (Gamma (tau - dt) + Gamma_norm dt) / tau, dt at most tau,
 //! cwnd = gamma (cwnd_before / (Gamma / eta) + beta) + (1 - gamma) cwnd, beta = C tau / N,
@@ -32,11 +32,13 @@
 //! 11 KB (`tests/paced.rs`; this is the network of PRED's section 6.3.5).
 //!
 //! # Scope and limitations
-//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike, and is exact. The
-//! first five switches on the path write; later ones do not count. A flow begins at the line's
-//! rate, with a window of C tau. Losses found without a timeout are retransmitted and do not change
-//! the window; after a timeout the window is one segment until the next ack. Marks are ignored.
-//! Pacing counts bytes on the wire.
+//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike, and is exact. All
+//! switches on the path write. Queue and bytes are those of the whole port, as in the paper and in
+//! the authors' RDMA program; that of ABM and Credence has the queue of the packet's class.
+//!
+//! A flow begins at the line's rate, with a window of C tau. Losses found without a timeout are
+//! retransmitted and do not change the window; after a timeout the window is one segment until the
+//! next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law says: next to
@@ -44,7 +46,7 @@
 //! ABM's program the percentiles of its published runs are matched within 5% (docs/validation.md).
 //!
 //! # Cost
-//! A few divisions for every ack and port on the path; 300 bytes for every flow, 168 for every
+//! A few divisions for every ack and port on the path; 330 bytes for every flow, 192 for every
 //! packet in memory.
 
 use super::Access;
@@ -90,7 +92,7 @@ impl PowerTcpParams {
 }
 
 /// PowerTCP's state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PowerTcp {
     params: PowerTcpParams,
     /// The additive increase, and the bounds of the window, in bytes.
@@ -143,7 +145,7 @@ impl PowerTcp {
                 (norm, span) = (power, dt.min(self.tau));
             }
         }
-        self.before = *telemetry;
+        self.before.clone_from(telemetry);
         if span > 0.0 {
             self.power = (self.power * (self.tau - span) + norm * span) / self.tau;
         }
