@@ -215,7 +215,11 @@ fn random_rings_end_or_tell_of_a_deadlock() {
             draw.one(&["0.5", "2.0", "8.0"]),
             draw.one(&["0KB", "3KB"]),
             draw.one(&["0KB", "2KB"]),
-            draw.one(&["\"resume\"", "\"quanta\", quanta = 400, refresh_after = \"5us\""]),
+            draw.one(&[
+                "\"resume\"",
+                "\"quanta\", quanta = 400, refresh_after = \"5us\"",
+                "\"quanta-only\", quanta = 400, refresh_after = \"5us\"",
+            ]),
         );
         let mut flows: Vec<Listed> = (0..5_u32)
             .map(|at| (at, (at + 2) % 5, 200_000 + draw.below(1_000_000), draw.below(100_000)))

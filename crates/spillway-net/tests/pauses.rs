@@ -66,6 +66,33 @@ fn what_a_slow_host_has_no_room_for_is_told_without_a_queue() {
     }
 }
 
+/// 600 kB come for a host of 10 Gbps, by two queues of which one is lossless.
+///
+/// Without idle times 600 packets of 1,500 bytes for 1,448 take 497 us. A pause by the most quanta
+/// lasts 3.355 ms.
+#[test]
+fn a_pause_by_quanta_ends_when_the_queue_has_drained() {
+    let last = |ends: &str| {
+        let run = run_flows(
+            &format!(
+                "duration = \"8ms\"\nstop = \"20ms\"\n\
+                 topology = {{ kind = \"star\", hosts = 3, host_rate = \"10Gbps\", link_delay = \
+                 \"1us\" }}\n\
+                 transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+                 switch = {{ buffer = \"1MB\", queues_per_port = 2, pfc = {{ kind = \"static\", \
+                 threshold = \"20KB\", ends = \"{ends}\" }} }}\n"
+            ),
+            &[(0, 2, 500_000, 0), (1, 2, 100_000, 0)],
+        );
+        assert_eq!(run.all_drops(), 0);
+        assert!(run.number("pauses.pauses") > 0.0);
+        (0..2).map(|flow| run.fct(flow)).max().unwrap() / 1_000_000
+    };
+    assert!((497..505).contains(&last("resume")), "{}", last("resume"));
+    assert!((497..505).contains(&last("quanta")), "{}", last("quanta"));
+    assert!(last("quanta-only") > 3_355, "{}", last("quanta-only"));
+}
+
 /// Leaves have lossless priorities, and the spine what `spine` says. Of three queues data without a
 /// priority waits in the last one at leaves.
 fn tiers(spine: &str) -> String {
@@ -148,6 +175,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         "ends = \"resume\"",
         "ends = \"resume\"",
         "ends = \"quanta\", quanta = 300, refresh_after = \"2us\"",
+        "ends = \"quanta-only\", quanta = 300, refresh_after = \"2us\"",
     ]);
     let kind = draw.one(&[
         "\"static\", threshold = \"3KB\"",

@@ -5,7 +5,8 @@
 //! lines: a frame goes back on the other line of that link. It goes ahead of all that waits there,
 //! but behind the packet in transmission. When it has arrived, and the neighbour's response time is
 //! over, the neighbour's queue class stops: a packet in transmission is finished, and no other
-//! begins. The queue class goes on when another frame says so, or when its quanta are over.
+//! begins. The queue class goes on when another frame says so, when its quanta are over, or with
+//! whichever of the two comes first.
 //!
 //! Frames are no packets: they take time on their line, and count among its bytes, but hold no
 //! place in a queue.
@@ -328,16 +329,20 @@ impl Network {
     pub(super) fn send_pause(&mut self, at: Stoppable, pauses: bool) {
         let Some(pausing) = &mut self.pausing else { return };
         let Some(frames) = pausing.frames[at.0 as usize] else { return };
-        if let Ends::Quanta { refresh_after, .. } = frames.ends {
-            if !pauses {
-                // Its quanta end it.
-                pausing.renewals.remove(&at);
-                return;
+        match frames.ends {
+            Ends::Quanta { refresh_after, .. } if pauses => {
+                let due = self.now + refresh_after;
+                pausing.renewals.insert(at, due);
+                let number = pausing.note(at, true);
+                self.events.push(due, Kind::PauseRenewal.key(number));
             }
-            let due = self.now + refresh_after;
-            pausing.renewals.insert(at, due);
-            let number = pausing.note(at, true);
-            self.events.push(due, Kind::PauseRenewal.key(number));
+            Ends::Quanta { alone, .. } => {
+                pausing.renewals.remove(&at);
+                if alone {
+                    return;
+                }
+            }
+            Ends::Resume => {}
         }
         let back = pausing.reverse(at.0);
         if self.failures.is_down(back) {

@@ -17,12 +17,15 @@ pub(super) const IDS: [&str; 3] = ["none", "static", "dynamic"];
 pub enum Ends {
     /// Another frame.
     Resume,
-    /// Time: so many quanta after the last frame, which is said again after a while.
+    /// Time: so many quanta after the last frame, which is said again after a while. Another frame
+    /// ends it sooner, as IEEE 802.1Qbb has it, unless they end it alone.
     Quanta {
         /// The quanta, each the time of 512 bits.
         quanta: u32,
         /// The time after which a pause that must last is said again.
         refresh_after: Time,
+        /// Whether no frame ends it sooner.
+        alone: bool,
     },
 }
 
@@ -304,7 +307,7 @@ impl PfcSettings {
             );
             return Err(section.error("alpha", problem));
         }
-        let Ends::Quanta { quanta, refresh_after } = self.frames.ends else { return Ok(()) };
+        let Ends::Quanta { quanta, refresh_after, .. } = self.frames.ends else { return Ok(()) };
         // A frame may have to wait for a packet, and for frames about other priorities.
         let others = (self.queue_classes.len() as u64 - 1) * u64::from(self.frames.bytes);
         let all = 64 * u64::from(quanta);
@@ -385,18 +388,19 @@ fn read_frames(section: &mut Section) -> Result<PauseFrames> {
     let obeyed = section.flag("obeyed", true, meaning)?;
     let ends = section.choice(
         "ends",
-        &[("resume", false), ("quanta", true)],
-        "what ends a pause: another frame, or time",
+        &[("resume", None), ("quanta", Some(false)), ("quanta-only", Some(true))],
+        "what ends a pause: another frame, the first of another frame and time, or time alone",
     )?;
-    if !ends {
+    let Some(alone) = ends else {
         section.needs("ends = \"quanta\"", &["quanta", "refresh_after"])?;
         return Ok(PauseFrames { bytes, response_time, obeyed, ends: Ends::Resume });
-    }
+    };
     let meaning = "how long a pause lasts after a frame, in times of 512 bits";
     let quanta = section.integer("quanta", 65_535, 1..=65_535, meaning)? as u32;
     let meaning = "when a pause that must last is said again";
     let refresh_after = section.positive_time("refresh_after", "10us", meaning)?;
-    Ok(PauseFrames { bytes, response_time, obeyed, ends: Ends::Quanta { quanta, refresh_after } })
+    let ends = Ends::Quanta { quanta, refresh_after, alone };
+    Ok(PauseFrames { bytes, response_time, obeyed, ends })
 }
 
 /// How hosts take in packets.

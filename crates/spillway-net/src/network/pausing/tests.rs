@@ -322,10 +322,18 @@ fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
 ///
 /// Host 0's third packet pauses it at 13 us: acts at 23.064 us, until 29.464 us. The second frame
 /// leaves at 18 us, acts at 28.064, until 34.464; and so on, every 5 us.
+///
+/// Another frame ends it sooner, unless only quanta do.
 #[test]
-fn quanta_end_a_pause_that_is_not_said_again() {
+fn quanta_end_a_pause_that_is_not_said_again_unless_a_frame_does() {
+    for (ends, end) in [("quanta-only", 74_464), ("quanta", 70_064)] {
+        quanta_end_a_pause(ends, end * NS);
+    }
+}
+
+fn quanta_end_a_pause(ends: &str, end: u64) {
     let pfc = format!(
-        "{STATIC}, ends = \"quanta\", quanta = 100, refresh_after = \"5us\", priorities = [0]"
+        "{STATIC}, ends = \"{ends}\", quanta = 100, refresh_after = \"5us\", priorities = [0]"
     );
     let mut bench = bench(&pfc);
     bench.net.switches[0].pause(1, 0, true);
@@ -345,9 +353,9 @@ fn quanta_end_a_pause_that_is_not_said_again() {
     bench.net.switches[0].pause(1, 0, false);
     bench.net.send_unpaused(4);
     // One leaves at 38 us, the 23rd at 60 us: nothing is said again after 58 us, whose frame acts
-    // at 68.064 us, until 74.464 us.
+    // at 68.064 us, until 74.464 us. The frame that ends it leaves at 60 us.
     run(&mut bench, 80_000);
-    assert_eq!(ended(&mut bench)[0], (0, 23_064 * NS, Some(74_464 * NS)));
+    assert_eq!(ended(&mut bench)[0], (0, 23_064 * NS, Some(end)));
 }
 
 /// Host 1 takes in a byte in 2 ns: a packet takes 2 us. It pauses the switch with 3,000 bytes
@@ -419,7 +427,11 @@ fn a_packet_ahead_of_a_pause_frame_is_freed_when_it_has_left() {
 /// back the frames act at 36.064 us, and with the fourth of them the cycle closes.
 #[test]
 fn a_deadlock_is_found_when_the_last_pause_acts_unless_a_frame_will_end_one() {
-    for ends in ["\"resume\"", "\"quanta\", quanta = 900, refresh_after = \"40us\""] {
+    for ends in [
+        "\"resume\"",
+        "\"quanta\", quanta = 900, refresh_after = \"40us\"",
+        "\"quanta-only\", quanta = 900, refresh_after = \"40us\"",
+    ] {
         let line = "rate = \"8Gbps\", delay = \"10us\"";
         let names = ["a", "b", "c", "d"];
         let switch = names.map(|at| format!("{{ name = \"{at}\" }}")).join(", ");
