@@ -288,6 +288,7 @@ fn what_cannot_change_is_refused_by_name() {
         ("", "switch.leaf0.buffer", "1", "\"buffer\" of switches cannot change"),
         ("", "transport.g", "0.5", "transport.g: it cannot change while a run goes on"),
         ("", "switch", "1", "what can: switch.sharing.KEY"),
+        ("", "nic.receive_rate", "\"1Gbps\"", "it changes only where the scenario has a receive"),
         ("", "nic.aqm.kind", "\"red\"", "a policy's kind does not change while a run goes on"),
         ("", "switch.sharing.alpha", "1", "nothing of \"cs\" does"),
         ("", "switch.sharing", "1", "it needs a key of sharing, as in sharing.KEY"),

@@ -4,9 +4,10 @@
 use super::{Lost, Network};
 use crate::event::Kind;
 use crate::port::classes::PacketClasses;
+use crate::port::line::End;
 use crate::scenario::Scenario;
 use crate::topology::Node;
-use spillway_engine::Rate;
+use spillway_engine::{Rate, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::PacketId;
 use std::collections::VecDeque;
@@ -14,9 +15,12 @@ use std::collections::VecDeque;
 /// What waits at a host to be taken in, first come, first served.
 #[derive(Clone, Debug)]
 pub(crate) struct Intake {
-    rate: Rate,
+    /// None if it takes in packets as they arrive, but for those that wait.
+    rate: Option<Rate>,
     /// The most bytes that may wait.
     buffer: u64,
+    /// The most bytes that are not lossless: the others' room is theirs alone.
+    most_lossy: u64,
     /// So many bytes of a lossless queue class pause it.
     threshold: u64,
     /// How far below the threshold the queue class goes on.
@@ -26,29 +30,42 @@ pub(crate) struct Intake {
     lossless: Box<[u8]>,
     waiting: VecDeque<PacketId>,
     bytes: u64,
+    lossy_bytes: u64,
     /// Bytes of each queue class, and whether it is paused.
     by_class: Vec<(u64, bool)>,
 }
 
 impl Intake {
-    /// One for every host; none if hosts take in packets as they arrive.
+    /// One for every host; none if all hosts take in packets as they arrive.
     pub fn of_hosts(scenario: &Scenario) -> Vec<Intake> {
-        let Some(receiving) = scenario.receiving else { return Vec::new() };
+        let Some(receiving) = &scenario.receiving else { return Vec::new() };
         let leaf = &scenario.tiers[0].settings;
         let Some(pfc) = &scenario.tiers[0].pfc else { return Vec::new() };
         let classes = leaf.packet_classes();
         let intake = Intake {
-            rate: receiving.rate,
+            rate: None,
             buffer: receiving.buffer,
+            most_lossy: 0,
             threshold: receiving.threshold,
             resume_offset: pfc.resume_offset.min(receiving.threshold),
             classes,
             lossless: pfc.queue_classes.clone(),
             waiting: VecDeque::new(),
             bytes: 0,
+            lossy_bytes: 0,
             by_class: vec![(0, false); leaf.queues_per_port as usize],
         };
-        vec![intake; scenario.topology.hosts() as usize]
+        let hosts = receiving.rates.iter().zip(&receiving.for_lossless);
+        let of_host = |(&rate, &for_lossless)| {
+            let most_lossy = receiving.buffer.saturating_sub(for_lossless);
+            Intake { rate, most_lossy, ..intake.clone() }
+        };
+        hosts.map(of_host).collect()
+    }
+
+    /// How long it takes in a packet.
+    fn time_of(&self, size: u64) -> Time {
+        self.rate.map_or(Time::ZERO, |rate| rate.time_of(size))
     }
 
     /// The packets that wait, the first to be taken in first.
@@ -68,21 +85,29 @@ impl Network {
         let intake = &mut self.intakes[host as usize];
         let size = u64::from(packet.size);
         let queue_class = intake.classes.of(&packet);
-        if intake.bytes + size > intake.buffer {
-            let (reason, at) = (DropReason::Headroom, Node::Host(host));
-            let queue = Some(queue_class.into());
+        let is_lossless = intake.lossless.contains(&queue_class);
+        let has_room = intake.bytes + size <= intake.buffer
+            && (is_lossless || intake.lossy_bytes + size <= intake.most_lossy);
+        if !has_room {
+            let reason = match is_lossless {
+                true => DropReason::Headroom,
+                false => DropReason::BufferFull,
+            };
+            let (at, queue) = (Node::Host(host), Some(queue_class.into()));
             self.lost.push(Lost { packet: id, reason, at, queue });
             return;
         }
         intake.bytes += size;
+        if !is_lossless {
+            intake.lossy_bytes += size;
+        }
         intake.waiting.push_back(id);
         let (bytes, is_paused) = &mut intake.by_class[usize::from(queue_class)];
         *bytes += size;
-        let pauses =
-            !*is_paused && *bytes >= intake.threshold && intake.lossless.contains(&queue_class);
+        let pauses = !*is_paused && *bytes >= intake.threshold && is_lossless;
         *is_paused |= pauses;
         if intake.waiting.len() == 1 {
-            let done = self.now + intake.rate.time_of(size);
+            let done = self.now + intake.time_of(size);
             self.events.push(done, Kind::TakenIn.key(host));
         }
         if pauses {
@@ -98,10 +123,13 @@ impl Network {
         let size = u64::from(packet.size);
         intake.bytes -= size;
         if let Some(&next) = intake.waiting.front() {
-            let done = self.now + intake.rate.time_of(self.packets[next].size.into());
+            let done = self.now + intake.time_of(self.packets[next].size.into());
             self.events.push(done, Kind::TakenIn.key(host));
         }
         let queue_class = intake.classes.of(&packet);
+        if !intake.lossless.contains(&queue_class) {
+            intake.lossy_bytes -= size;
+        }
         let (bytes, is_paused) = &mut intake.by_class[usize::from(queue_class)];
         *bytes -= size;
         let goes_on = *is_paused && *bytes + intake.resume_offset <= intake.threshold;
@@ -112,6 +140,16 @@ impl Network {
         self.totals.arrived_packets += 1;
         self.totals.arrived_bytes += size;
         Some(id)
+    }
+
+    /// A host takes in packets at another rate from now on. What it is taking in keeps its time.
+    pub fn change_receive_rate(&mut self, host: u32, rate: Option<Rate>) {
+        let Some(pausing) = &self.pausing else { unreachable!("such hosts can pause") };
+        self.intakes[host as usize].rate = rate;
+        if rate.is_some() {
+            let line = &mut self.lines[pausing.reverse(host) as usize];
+            (line.end, line.to) = (End::SlowHost, pausing.slow_hosts);
+        }
     }
 
     fn pause_from_host(&mut self, host: u32, queue_class: u8, pauses: bool) {

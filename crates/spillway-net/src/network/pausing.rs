@@ -64,6 +64,8 @@ pub(crate) struct PauseSum {
 pub(crate) struct Pausing {
     /// For every line, the other line of its link.
     reverse: Vec<u32>,
+    /// A place beyond the switches' that stands for hosts that are slow to take in packets.
+    pub slow_hosts: u32,
     /// For every line, the frames of the node at its far end.
     frames: Vec<Option<PauseFrames>>,
     /// For every line, the kind of node that sends on it: a tier's place, or one more for hosts.
@@ -104,15 +106,17 @@ impl Pausing {
             // The two lines of a link are neighbours.
             reverse[place as usize] = place_of_line[line ^ 1];
         }
-        // A place beyond the switches' stands for hosts that are slow to take in packets.
-        let beyond = ports.len() as u32;
+        let slow_hosts = ports.len() as u32;
         ports.push(SwitchPorts { first_line: 0, seed: 0, waiting: Timetable::always_due() });
         let mut frames = Vec::with_capacity(lines.len());
         let hosts = scenario.topology.hosts();
         for line in &mut *lines {
             frames.push(match line.end {
                 End::Host if scenario.receiving.is_some() => {
-                    (line.end, line.to) = (End::SlowHost, beyond);
+                    let rates = scenario.receiving.as_ref().map(|receiving| &receiving.rates);
+                    if rates.is_some_and(|rates| rates[line.to as usize].is_some()) {
+                        (line.end, line.to) = (End::SlowHost, slow_hosts);
+                    }
                     pfc(line.from).map(|pfc| pfc.frames)
                 }
                 End::Switch => {
@@ -137,6 +141,7 @@ impl Pausing {
         };
         Some(Box::new(Pausing {
             reverse,
+            slow_hosts,
             frames,
             kinds: lines.iter().map(|line| kind(line) as u8).collect(),
             notes: Vec::new(),

@@ -5,7 +5,7 @@ mod target;
 mod written;
 
 use super::{Result, Scenario, numbered};
-use spillway_engine::Time;
+use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError, Table, Value, is_line, nearest_name};
 use spillway_switch::Environment;
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
@@ -75,6 +75,8 @@ pub enum Fresh {
     Aqm(u32, Option<u32>, AqmPolicy),
     /// A host's AQM.
     NicAqm(u32, AqmPolicy),
+    /// The rate at which a host takes in packets, if it has one.
+    ReceiveRate(u32, Option<Rate>),
 }
 
 impl Params {
@@ -142,7 +144,14 @@ impl Scenario {
     /// changed is of no use then.
     pub fn change(&self, numbers: &[(&str, &Value)], changed: &mut Changed) -> Result<Vec<Fresh>> {
         let written = changed.set(self, numbers)?;
-        Ok(written.into_keys().flat_map(|place| self.fresh(place, changed)).collect())
+        let mut fresh: Vec<_> =
+            written.into_keys().flat_map(|place| self.fresh(place, changed)).collect();
+        for (hosts, rate) in
+            numbers.iter().filter_map(|of| self.receive_rate_set(of.0, of.1)).flatten()
+        {
+            fresh.extend(hosts.into_iter().map(|host| Fresh::ReceiveRate(host, rate)));
+        }
+        Ok(fresh)
     }
 
     /// Checks the changes from a place on, moment by moment, given those before.
@@ -209,7 +218,11 @@ impl Changed {
     fn set(&mut self, scenario: &Scenario, numbers: &[(&str, &Value)]) -> Result<Written> {
         let mut written = Written::new();
         for &(path, value) in numbers {
-            self.write(scenario, path, value, &mut written)?;
+            match scenario.receive_rate_set(path, value) {
+                // It hangs on nothing else, so that nothing is kept of it.
+                Some(set) => drop(set?),
+                None => self.write(scenario, path, value, &mut written)?,
+            }
         }
         for (&place, path) in &written {
             let at_own_port = |error: SettingsError| match place {

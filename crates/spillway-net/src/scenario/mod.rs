@@ -9,6 +9,7 @@ mod loads;
 mod nic;
 mod pfc;
 mod places;
+mod receiving;
 mod recording;
 mod routing;
 mod switches;
@@ -21,7 +22,8 @@ pub use changes::{Change, Changed, Fresh};
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
 pub use nic::DisciplineSettings;
-pub use pfc::{Ends, PauseFrames, PfcSettings, Receiving};
+pub use pfc::{Ends, PauseFrames, PfcSettings};
+pub use receiving::Receiving;
 pub use recording::{DecisionFilter, Recording};
 pub use routing::{Hash, RoutingSettings, Spreading};
 pub use switches::{SwitchSettings, TierSettings};
@@ -225,16 +227,23 @@ impl Scenario {
             files: &files,
             names: &names,
         };
-        let reading = switches::Reading { around, duration, limits: &limits, extensions };
-        let (tiers, switch_table) = switches::read(root.section("switch")?, &reading)?;
+        let largest_packet = transport.full_packet();
+        let mut reading =
+            switches::Reading { around, duration, limits: &limits, extensions, largest_packet };
+        let switch_given = root.section("switch")?.rest();
+        let read_switches = |reading: &switches::Reading| {
+            switches::read(Section::new("switch", switch_given.clone()), reading)
+        };
+        let (mut tiers, switch_table) = read_switches(&reading)?;
         pfc::check_tiers(&tiers)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
         let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &reading)?;
         let meaning = "whether pause frames stop acks, too, where they share a paused priority";
         let pauses_acks = section.flag("pauses_acks", true, meaning)?;
-        let receiving = pfc::read_receiving(&mut section, tiers[0].pfc.as_ref())?;
-        nic::check_pauses(&section, &nic, tiers[0].pfc.is_some())?;
+        let has_pfc = tiers[0].pfc.is_some();
+        let mut receiving = Receiving::read(&mut section, &network, has_pfc)?;
+        nic::check_pauses(&section, &nic, has_pfc)?;
         pfc::check_order(&network, &tiers)?;
         root.put("nic", section.finish()?);
         tags.check(&tiers, &nic)?;
@@ -315,10 +324,20 @@ impl Scenario {
             }
         }
         root.put("traffic", Value::Array(tables));
-        check_sizes(&tiers, &transports)?;
         let largest = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
+        if largest > reading.largest_packet && tiers.iter().any(|tier| tier.pfc.is_some()) {
+            // Headroom is reckoned for the packets of all transports.
+            reading.largest_packet = largest;
+            let (again, switch_table) = read_switches(&reading)?;
+            tiers = again;
+            root.put("switch", switch_table);
+        }
+        check_sizes(&tiers, &transports)?;
         let lossless = tiers.iter().filter_map(|tier| Some((tier.tier, tier.pfc.as_ref()?)));
         pfc::check_packets(lossless, largest)?;
+        if let (Some(receiving), Some(pfc)) = (&mut receiving, &tiers[0].pfc) {
+            receiving.set_aside(&network, pfc, tiers[0].settings.queues_per_port)?;
+        }
         discipline.iter().try_for_each(|discipline| discipline.check(&transports))?;
         check_recorded_fates(&tiers, &transports)?;
 
@@ -355,6 +374,7 @@ impl Scenario {
         warnings.extend(loads.warnings());
         warnings.extend(warnings::of(&network, &tiers, &transports, routing.spreading));
         warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
+        warnings.extend(warnings::unpaused_acks(&tiers[0], pauses_acks, &transports));
         let (mut links, mut changes) = (Vec::new(), Vec::new());
         for event in events {
             match event {

@@ -265,6 +265,17 @@ impl PfcSettings {
         }
     }
 
+    /// Whether headroom is to be enough for what comes, whatever it takes.
+    pub(super) fn has_auto_headroom(&self) -> bool {
+        self.headroom == Headroom::Auto
+    }
+
+    /// What comes in on a line to a host after a packet that takes it to its threshold, that packet
+    /// among it.
+    pub(super) fn after_pause(&self, line: &LineSpec) -> u64 {
+        self.headroom_of(line, 3)
+    }
+
     /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over
     /// before they are said again.
     pub(super) fn check(
@@ -403,17 +414,6 @@ fn read_frames(section: &mut Section) -> Result<PauseFrames> {
     Ok(PauseFrames { bytes, response_time, obeyed, ends })
 }
 
-/// How hosts take in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receiving {
-    /// The rate.
-    pub rate: spillway_engine::Rate,
-    /// The most bytes that may wait.
-    pub buffer: u64,
-    /// So many bytes of a lossless priority pause it at the switch.
-    pub threshold: u64,
-}
-
 /// Refuses lossless priorities where ports choose after arrivals: pause frames act before.
 pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result<()> {
     if !topology.arrivals_first || tiers.iter().all(|tier| tier.pfc.is_none()) {
@@ -421,53 +421,6 @@ pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result
     }
     let problem = "arrivals_first = true is not modelled where priorities are lossless";
     Err(SettingsError::new("topology", problem).hint("switch.pfc is on"))
-}
-
-/// Reads the keys of `[nic]` about packets that come in. `None` if hosts take them in as they
-/// arrive.
-pub(super) fn read_receiving(
-    section: &mut Section,
-    leaf: Option<&PfcSettings>,
-) -> Result<Option<Receiving>> {
-    let meaning = "the rate at which a host takes in packets; a host that is slower than its line \
-                   pauses its switch";
-    let takes = "a rate such as 40Gbps";
-    let rate = section.optional("receive_rate", takes, meaning, |section| {
-        section.rate("receive_rate", "", meaning)
-    })?;
-    let meaning = "the most bytes that may wait to be taken in";
-    let size = |section: &mut Section, key: &'static str, default: &str, meaning: &'static str| {
-        section
-            .optional(key, "bytes such as 1MB", meaning, |s| s.positive_size(key, default, meaning))
-    };
-    let buffer = size(section, "receive_buffer", "1MB", meaning)?;
-    let meaning = "bytes of a lossless priority that wait, at which it pauses";
-    let threshold = size(section, "receive_threshold", "200KB", meaning)?;
-    let Some(rate) = rate else {
-        let given = [("receive_buffer", buffer), ("receive_threshold", threshold)];
-        return match given.iter().find(|(_, given)| given.is_some()) {
-            None => Ok(None),
-            Some((key, _)) => Err(section.error(key, "it needs `receive_rate`")),
-        };
-    };
-    let Some(pfc) = leaf else {
-        let problem = "it needs lossless priorities at leaves (`pfc`): without them a host cannot \
-                       pause its switch";
-        return Err(section.error("receive_rate", problem));
-    };
-    let (buffer, threshold) = (buffer.unwrap_or(1_000_000), threshold.unwrap_or(200_000));
-    if threshold < pfc.mtu || threshold + pfc.mtu > buffer {
-        let problem = format!(
-            "{threshold}B is not valid; it must hold a packet, {}B, and leave room for one in \
-             receive_buffer, {buffer}B",
-            pfc.mtu
-        );
-        return Err(section.error("receive_threshold", problem));
-    }
-    for (key, value) in [("receive_buffer", buffer), ("receive_threshold", threshold)] {
-        section.put(key, format!("{value}B"));
-    }
-    Ok(Some(Receiving { rate, buffer, threshold }))
 }
 
 /// Refuses tiers that would stop other packets than those that they are to stop: a pause frame

@@ -88,6 +88,8 @@ pub(super) struct Reading<'a> {
     pub duration: Time,
     pub limits: &'a Limits,
     pub extensions: &'a Extensions,
+    /// The largest full packet of all transports, as far as they have been read.
+    pub largest_packet: u32,
 }
 
 /// Reads `[switch]` and its sections for single tiers, the leaf tier first.
@@ -254,7 +256,7 @@ impl SwitchSettings {
         tier: &str,
         table: &mut Table,
     ) -> Result<(PolicyParams, Option<PfcSettings>, Vec<String>)> {
-        let Reading { around, duration, limits, extensions } = reading;
+        let Reading { around, duration, limits, extensions, largest_packet } = reading;
         let switches = || around.topology.switches.iter();
         let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
         let number = switches().filter(|s| s.tier == tier).count();
@@ -268,7 +270,7 @@ impl SwitchSettings {
             Ok::<_, SettingsError>(())
         };
         let mut section = self.pfc.section();
-        let pfc = PfcSettings::read(&self.pfc, &mut section, self, around.transport.full_packet())?;
+        let pfc = PfcSettings::read(&self.pfc, &mut section, self, *largest_packet)?;
         if let Some(pfc) = &pfc {
             self.check_lossless(pfc, &section, tier, around.topology)?;
         }

@@ -43,6 +43,28 @@ pub(super) fn of(
     warnings
 }
 
+/// A warning if acks come into a lossless priority whatever its pauses say, and its headroom, which
+/// is to be enough, is reckoned without them.
+pub(super) fn unpaused_acks(
+    leaf: &TierSettings,
+    pauses_acks: bool,
+    transports: &[Transport],
+) -> Option<String> {
+    let queue = leaf.settings.packet_classes().acks;
+    let may_lose = leaf
+        .pfc
+        .as_ref()
+        .is_some_and(|pfc| pfc.has_auto_headroom() && pfc.queue_classes.contains(&queue));
+    let has_acks = transports.iter().any(|transport| transport.closed_loop().is_some());
+    (may_lose && has_acks && !pauses_acks).then(|| {
+        format!(
+            "nic.pauses_acks: hosts send acks while queue class {queue} is paused, and leaves count \
+             them in its headroom, which is reckoned without them: acks may be lost; with an ack_queue \
+             of their own, which is not lossless, they take none of it"
+        )
+    })
+}
+
 /// A warning if switches that pause send to some that do not stop.
 fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String> {
     let tier_of = |node: Node| match node {

@@ -112,6 +112,7 @@ impl Network {
                 self.switches[switch as usize].change_aqm(now, port, fresh);
             }
             Fresh::NicAqm(host, fresh) => self.nics[host as usize].change_aqm(now, fresh),
+            Fresh::ReceiveRate(host, rate) => self.change_receive_rate(host, rate),
         }
     }
 }

@@ -206,7 +206,11 @@ impl Simulation {
                 (Some(lost.queue.map_or(switch.buffer(), |queue| switch.buffer_of(queue))), None)
             }
             // What a host could not take in has not been in its NIC's queues.
-            Node::Host(_) if lost.reason == DropReason::Headroom => (None, Some(0)),
+            Node::Host(_)
+                if matches!(lost.reason, DropReason::Headroom | DropReason::BufferFull) =>
+            {
+                (None, Some(0))
+            }
             Node::Host(host) => {
                 let discipline = self.network.nics[host as usize].discipline();
                 (discipline.map(Discipline::buffer), Some(0))

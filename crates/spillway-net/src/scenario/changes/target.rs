@@ -44,7 +44,8 @@ impl Scenario {
             _ => {
                 let hint = "what can: switch.sharing.KEY and switch.aqm.KEY, of a tier or a switch as in \
                             switch.leaf.aqm.KEY and switch.leaf0.aqm.KEY, of a port as in \
-                            switch.leaf0.port.3.aqm.KEY, and nic.aqm.KEY";
+                            switch.leaf0.port.3.aqm.KEY, nic.aqm.KEY, and nic.receive_rate, of a host \
+                            as in nic.receive_rate.host3";
                 let problem = "it cannot change while a run goes on";
                 return Err(SettingsError::new(path, problem).hint(hint));
             }
