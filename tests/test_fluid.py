@@ -232,6 +232,18 @@ def test_the_scenario_has_the_models_delay_and_red():
     assert tcp["ecn"] is True and "g" not in tcp
 
 
+def test_dcqcn_has_the_models_numbers_in_the_packet_simulator():
+    made = fluid.scenario(fluid.Bottleneck(flows=3), transport="dcqcn")
+    sender, model = spillway.Scenario.of(made).resolved["transport"], Dcqcn()
+    assert sender["g"] == model.g and sender["fast_recovery"] == model.fast_recovery
+    times = [sender[key] for key in ("cnp_interval", "alpha_interval", "increase_timer")]
+    assert times == [
+        f"{seconds * 1e6:g}us" for seconds in (model.tau_s, model.alpha_timer_s, model.timer_s)
+    ]
+    assert sender["byte_counter"] == f"{model.counter_bytes * 1e-6:g}MB"
+    assert sender["rate_step"] == f"{model.rise_bps * 1e-6:g}Mbps"
+
+
 def test_a_run_has_the_queue_that_the_windows_leave():
     run = fluid.measure(fluid.Bottleneck(flows=8, delay_us=60.0), rtts=200, seed=3)
     # N w = q + C d, to a packet: what is in flight is in the pipe or waits.

@@ -46,10 +46,17 @@ def test_without_packets_it_only_solves(command):
     assert "packets" not in outcome.err.splitlines()[2]
 
 
-def test_dcqcn_has_no_packets(command):
-    outcome = command("fluid", "--sender", "dcqcn", "--flows", "4", "--json")
-    assert outcome.status == 0 and outcome.json["points"][0]["packets"] == []
-    assert "no dcqcn in the packet simulator" in outcome.err
+def test_dcqcn_is_measured_too(command):
+    outcome = command("fluid", "--sender", "dcqcn", "--flows", "4", "--seeds", "1", "--json")
+    assert outcome.status == 0 and "note:" not in outcome.err
+    (point,) = outcome.json["points"]
+    (run,) = point["packets"]
+    # The model oscillates about a shorter queue.
+    assert 0.6 < point["models"]["paper"]["queue_mean"] / run["queue_mean"] < 0.9
+    assert run["goodput_gbps"] > 9
+    # Four rates together are the line's, which is C RTT packets in a round trip.
+    in_a_round_trip = 66.7 + run["queue_mean"]
+    assert 4 * run["window_mean"] == pytest.approx(in_a_round_trip, rel=0.1)
 
 
 def test_every_option_reaches_model_and_simulator(command):

@@ -16,7 +16,7 @@ from spillway import _core
 from spillway.arguments import plain_float
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
-from spillway.cli.output import INTERRUPTED, console, display, say
+from spillway.cli.output import INTERRUPTED, console, display
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -155,8 +155,6 @@ def fluid(
                     _write(output.partial, points, document, sender)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    if packets and not points[0].packets:
-        say(f"note: there is no {sender} in the packet simulator; this is the model alone")
     display(document, tables.shown(points, sender), as_json)
     if out is not None:
         console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)

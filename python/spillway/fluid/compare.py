@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spillway.arguments import Seeds, seeds_of
 from spillway.errors import ScenarioError
 from spillway.fluid.bottleneck import Bottleneck
+from spillway.fluid.dcqcn import Dcqcn
 from spillway.fluid.fixed_point import FixedPoint, fixed_point
 from spillway.fluid.packets import Packets, measure, scenario
 from spillway.fluid.senders import Sender, sender
@@ -61,7 +61,7 @@ def compare(
     kind, cuts, g, whole_packets
         The models, as `sender` takes them; one for each of `cuts`.
     packets : bool
-        Whether the packet simulator runs, too. It has no DCQCN.
+        Whether the packet simulator runs, too.
     seeds : str or iterable of int
         The seeds of its runs.
     follow : callable, optional
@@ -75,7 +75,7 @@ def compare(
         raise ScenarioError(
             f"{len(places):,} settings are too many", f"{MOST_POINTS:,} are the most"
         )
-    if packets and models[0].transport is not None:
+    if packets:
         for at in places:
             # Refuses what cannot be before any work is done.
             scenario(at)
@@ -98,18 +98,21 @@ def _at(at: Bottleneck, models: Sequence[Sender], seeds: Sequence[int], g: float
     for model in models:
         found = fixed_point(model, at)
         solved.append(Solved(model, found, trajectory(model, at, found)))
+    length = _length(models[0], at)
     transport = models[0].transport
-    if transport is None:
-        return Point(at, solved, [])
-    # As DCTCP really cuts, which tells best how long a round trip will be.
-    told = fixed_point(sender(models[0].kind, "held", whole_packets=True), at)
-    length: dict[str, Any] = {
-        "rtt_us": told.rtt_us,
-        "rtts": max(_LEAST_RTTS, min(10 * told.window, _MOST_RTTS)),
-    }
     runs = [measure(at, transport=transport, g=g, seed=seed, **length) for seed in seeds]
     return Point(at, solved, runs)
 
 
+def _length(model: Sender, at: Bottleneck) -> dict[str, float]:
+    """How many round trips a run lasts, and their length."""
+    if isinstance(model, Dcqcn):
+        rtt_us = fixed_point(model, at).rtt_us
+        return {"rtt_us": rtt_us, "rtts": max(_LEAST_RTTS, model.duration_s * 1e6 / rtt_us)}
+    # As DCTCP really cuts, which tells best how long a round trip will be.
+    told = fixed_point(sender(model.kind, "held", whole_packets=True), at)
+    return {"rtt_us": told.rtt_us, "rtts": max(_LEAST_RTTS, min(10 * told.window, _MOST_RTTS))}
+
+
 _LEAST_RTTS, _MOST_RTTS = 400.0, 4000.0
-"""How many round trips a run lasts: ten for every packet of a window, within these."""
+"""How many round trips a run of windows lasts: ten for every packet, within these."""

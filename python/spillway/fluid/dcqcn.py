@@ -37,7 +37,7 @@ class Dcqcn:
     rise_bps: float = 40e6
     """The target's rise (R_AI)."""
 
-    transport: ClassVar[None] = None
+    transport: ClassVar[str] = "dcqcn"
     kind: ClassVar[str] = "dcqcn"
     name: ClassVar[str] = "paper"
     columns: ClassVar[tuple[str, ...]] = ("rate", "target", "alpha", "queue")

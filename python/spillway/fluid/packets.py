@@ -32,7 +32,7 @@ class Packets:
     """The extremes of its samples."""
     goodput_gbps: float
     window: float
-    """The mean window in packets."""
+    """The mean window in packets, or what the mean rate amounts to."""
     in_flight: float
     """The mean number of a flow's packets in flight."""
     window_spread: float
@@ -81,11 +81,15 @@ def scenario(
         "mss": f"{at.packet_bytes - HEADER}B",
         "header": f"{HEADER}B",
         "ack_size": f"{ACK}B",
-        "min_window": f"{at.min_window:g}pkt",
         # Nothing is lost, so a timeout would only be a mistake about a long queue.
         **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "10s"),
     }
-    control |= {"g": float(g)} if transport == "dctcp" else {"ecn": True}
+    if transport != "dcqcn":
+        control["min_window"] = f"{at.min_window:g}pkt"
+    if transport == "dctcp":
+        control["g"] = float(g)
+    if transport == "newreno":
+        control["ecn"] = True
     return {
         "name": "fluid",
         "duration": f"{duration_us:.3f}us",
@@ -137,10 +141,14 @@ def measure(
     payload = at.packet_bytes - HEADER
 
     def by_flow(name: str) -> NDArray[np.float64]:
-        column: NDArray[np.float64] = result.windows[name].to_numpy()[order] / payload
+        column: NDArray[np.float64] = result.windows[name].to_numpy()[order]
         return column.reshape(at.flows, -1)
 
-    windows = by_flow("cwnd_bytes")
+    if transport == "dcqcn":
+        # What a rate amounts to, as in the model.
+        windows = by_flow("pace_bps") / (8 * at.packet_bytes) * at.rtt_s(float(queue.mean()))
+    else:
+        windows = by_flow("cwnd_bytes") / payload
     apart = windows.var(axis=1)
     return Packets(
         seed=seed,
@@ -150,7 +158,7 @@ def measure(
         greatest=float(queue.max()),
         goodput_gbps=float(result.summary["goodput_gbps"]["all"]),
         window=float(windows.mean()),
-        in_flight=float(by_flow("in_flight_bytes").mean()),
+        in_flight=float(by_flow("in_flight_bytes").mean() / payload),
         window_spread=float((np.sqrt(apart) / windows.mean(axis=1)).mean()),
         together=float(windows.sum(axis=0).var() / apart.sum()) if apart.any() else 0.0,
         time_s=rows["time_ps"].to_numpy() * 1e-12,

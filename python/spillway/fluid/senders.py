@@ -26,8 +26,8 @@ class Sender(Protocol):
         """Its name among the senders."""
 
     @property
-    def transport(self) -> str | None:
-        """The kind of transport in the packet simulator; None if it has none."""
+    def transport(self) -> str:
+        """The kind of transport in the packet simulator."""
 
     @property
     def columns(self) -> tuple[str, ...]:
