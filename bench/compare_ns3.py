@@ -204,8 +204,7 @@ def incast_star(options: argparse.Namespace) -> dict[str, Any]:
     theirs = run_json([options.ns3, "incast-star"])
     result = spillway.run("incast-star", set=(*WIRE, *SOCKETS))
     samples = result.queues.to_pydict()
-    ports = np.array([-1 if port is None else port for port in samples["port"]])
-    packets = np.array(samples["packets"])
+    ports, packets = np.array(samples["port"]), np.array(samples["packets"])
     # The receiver is host 0, on port 0.
     queue = np.sort(packets[ports == 0])
     return {

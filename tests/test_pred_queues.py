@@ -56,8 +56,6 @@ def test_the_queue_is_the_receiver_s_in_packets():
             held(US, 3000),
             held(US, 4500, queue=1),
             held(US, 9000, port=1),
-            # The switch as a whole.
-            held(US, 99_000, port=None, queue=None),
             held(3 * US, 1500),
             held(3 * US, 0, queue=1),
         ]

@@ -79,18 +79,37 @@ def test_empty_queues_have_rows_where_that_is_asked_for(tiny):
     queues = asked.queues
     instants = len(pc.unique(queues["time_ps"]))
     # Three switches; 5 + 5 ports of leaves, 2 of the spine, one queue each.
-    assert queues.num_rows == instants * (3 + 12)
-    full = pc.or_(pc.is_null(queues["port"]), pc.greater(queues["bytes"], 0))
+    assert queues.num_rows == instants * 12
+    full = pc.greater(queues["bytes"], 0)
     assert queues.filter(full).to_pylist() == tiny.queues.to_pylist()
     assert without_cost(asked.summary) == without_cost(tiny.summary)
 
 
 def test_switches_and_reasons_go_by_their_names(tiny):
-    assert set(tiny.queues["switch"].to_pylist()) == {"leaf0", "leaf1", "spine0"}
+    assert set(tiny.queues["switch"].to_pylist()) <= {"leaf0", "leaf1", "spine0"}
     assert set(tiny.drops["switch"].to_pylist()) <= {"leaf0", "leaf1", "spine0"}
-    whole = tiny.queues.filter(pc.is_null(tiny.queues["port"]))
-    times = len(set(tiny.queues["time_ps"].to_pylist()))
-    assert whole.num_rows == 3 * times
+    whole = tiny.switches
+    assert set(whole["switch"].to_pylist()) == {"leaf0", "leaf1", "spine0"}
+    assert whole.num_rows == 3 * len(set(whole["time_ps"].to_pylist()))
+
+
+def test_a_switch_holds_what_its_queues_hold(tiny):
+    def held(table):
+        keys = table.group_by(["time_ps", "switch"]).aggregate([("bytes", "sum")])
+        return {
+            (row["time_ps"], row["switch"]): row["bytes_sum"]
+            for row in keys.to_pylist()
+            if row["bytes_sum"] > 0
+        }
+
+    assert held(tiny.queues) == held(tiny.switches) != {}
+    assert tiny.queues["port"].null_count == tiny.queues["queue"].null_count == 0
+
+
+def test_switches_as_a_whole_are_recorded_with_queues(tiny):
+    without = spillway.run(TINY, set=["record.queue_interval=100s"])
+    assert without.queues.num_rows == 0
+    assert set(without.switches["time_ps"].to_pylist()) == {0}
 
 
 def test_a_loss_on_a_host_s_own_line_goes_by_the_host_s_name():

@@ -69,6 +69,11 @@ class Result:
         return self.table("queues")
 
     @property
+    def switches(self) -> pa.Table:
+        """Samples of what switches hold as a whole, at the same times."""
+        return self.table("switches")
+
+    @property
     def drops(self) -> pa.Table:
         """A row for every lost packet."""
         return self.table("drops")

@@ -128,7 +128,7 @@ fn overloaded(n: u32, buffer: u64, sharing: &str) -> Vec<Vec<u64>> {
     assert!(run.drops(DropReason::OverThreshold) > 1000);
     let queues = &run.record.queues;
     let mut samples = std::collections::BTreeMap::new();
-    for row in (0..queues.len()).filter(|&row| queues.port[row] >= 0) {
+    for row in 0..queues.len() {
         if queues.time_ps[row] >= 10_000_000_000 {
             let sample: &mut Vec<u64> = samples.entry(queues.time_ps[row]).or_default();
             sample.push(queues.bytes[row]);

@@ -70,30 +70,32 @@ fn a_queue_holds_what_has_come_and_not_begun_to_leave() {
     let queues = &run.record.queues;
     let rows: Vec<_> = (0..queues.len())
         .filter(|&row| queues.time_ps[row] == 17 * US)
-        .map(|row| (queues.port.known(row), queues.bytes[row], queues.packets[row]))
+        .map(|row| (queues.port[row], queues.bytes[row], queues.packets[row]))
         .collect();
-    assert_eq!(rows, [(None, 7_500, 5), (Some(2), 7_500, 5)]);
-    let at_first = (0..queues.len()).filter(|&row| queues.time_ps[row] == 0);
-    assert!(at_first.into_iter().all(|row| queues.bytes[row] == 0));
+    assert_eq!(rows, [(2, 7_500, 5)]);
+    assert!(queues.time_ps.iter().all(|&time| time > 0));
+    // The switch as a whole has a table of its own.
+    let switches = &run.record.switches;
+    let row = |row: usize| (switches.time_ps[row], switches.bytes[row], switches.packets[row]);
+    assert_eq!([row(0), row(1)], [(0, 0, 0), (17 * US, 7_500, 5)]);
 }
 
-/// The same run: each sample has a row for the switch and one for each of its three queues.
+/// The same run: each sample has a row for each of the switch's three queues.
 #[test]
 fn empty_queues_have_a_row_where_that_is_asked_for() {
     let flows = [(0, 2, 10 * MSS, 0), (1, 2, 10 * MSS, 0)];
     let run = |more: &str| {
         let run = star(3, &format!("queue_interval = \"17us\"{more}"), "kind = \"dctcp\"", &flows);
         let queues = run.record.queues;
-        let row = |row| (queues.time_ps[row], queues.port.known(row), queues.bytes[row]);
+        let row = |row| (queues.time_ps[row], queues.port[row], queues.bytes[row]);
         (0..queues.len()).map(row).collect::<Vec<_>>()
     };
     let (all, held) = (run(", empty_queues = true"), run(", empty_queues = false"));
     assert_eq!(held, run(""));
     let of = |time| all.iter().filter(move |row| row.0 == time).map(|row| (row.1, row.2));
-    let expected = [(None, 7_500), (Some(0), 0), (Some(1), 0), (Some(2), 7_500)];
-    assert!(of(17 * US).eq(expected), "{all:?}");
-    assert!(of(0).eq([(None, 0), (Some(0), 0), (Some(1), 0), (Some(2), 0)]));
-    let not_empty = all.into_iter().filter(|row| row.1.is_none() || row.2 > 0);
+    assert!(of(17 * US).eq([(0, 0), (1, 0), (2, 7_500)]), "{all:?}");
+    assert!(of(0).eq([(0, 0), (1, 0), (2, 0)]));
+    let not_empty = all.into_iter().filter(|row| row.2 > 0);
     assert!(not_empty.eq(held));
 }
 

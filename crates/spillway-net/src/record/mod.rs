@@ -36,7 +36,7 @@ pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
 pub use pauses::{PauseRow, PauseTable};
 pub use port_classes::{PortClassRow, PortClassTable};
 pub use ports::{PortRow, PortTable};
-pub use queues::{QueueRow, QueueTable};
+pub use queues::{QueueRow, QueueTable, SwitchRow, SwitchTable};
 pub use repairs::Repairs;
 pub use windows::{WindowRow, WindowTable};
 
@@ -152,6 +152,8 @@ record! {
         drops: DropTable,
     }
     if asked {
+        /// Samples of switches as a whole.
+        switches: SwitchTable,
         /// Decisions about arrivals.
         decisions: DecisionTable,
         /// Arrivals and their fates.

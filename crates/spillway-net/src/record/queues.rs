@@ -1,22 +1,23 @@
-//! What queues hold, at regular times.
+//! What queues hold, and switches as a whole, at regular times.
 
 use super::names::{Name, Switch};
 use super::table::table;
+use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
 table! {
-    /// What queues held, at regular times: a row for every queue that was not empty (or for every
-    /// queue), and one for every switch, without port and queue, with the sum.
+    /// What queues held, at regular times: a row for every queue that was not empty, or for every
+    /// queue.
     QueueRow => QueueTable {
         /// When.
         time_ps: u64,
         /// The switch.
         switch: Name<Switch>,
-        /// The port, in the row of a queue.
-        port: Option<i32>,
-        /// The queue of the port, in the row of a queue.
-        queue: Option<i32>,
+        /// The port.
+        port: i32,
+        /// The queue of the port.
+        queue: i32,
         /// Bytes held.
         bytes: u64,
         /// Packets held.
@@ -24,23 +25,51 @@ table! {
     }
 }
 
+table! {
+    /// What switches held as a whole, at the times at which queues are sampled.
+    SwitchRow => SwitchTable {
+        /// When.
+        time_ps: u64,
+        /// The switch.
+        switch: Name<Switch>,
+        /// Bytes held.
+        bytes: u64,
+        /// Packets held.
+        packets: u32,
+    }
+}
+
+impl SwitchTable {
+    /// Whether a run of the scenario records this table.
+    pub fn is_recorded(scenario: &Scenario) -> bool {
+        scenario.recording.queue_interval.is_some()
+    }
+
+    /// Samples all switches.
+    pub fn sample(&mut self, now: Time, switches: &[AnySwitch]) {
+        for (switch, any) in (0..).map(Name).zip(switches) {
+            let queues = 0..any.buffer().queues().len() as QueueId;
+            let packets = queues.map(|queue| any.buffer_of(queue).length(queue).packets).sum();
+            let bytes = any.occupancy();
+            self.push(SwitchRow { time_ps: now.ps(), switch, bytes, packets });
+        }
+    }
+}
+
 impl QueueTable {
-    /// Samples all switches, with rows for empty queues if `with_empty` is set.
+    /// Samples all queues, with rows for empty queues if `with_empty` is set.
     pub fn sample(&mut self, now: Time, switches: &[AnySwitch], with_empty: bool) {
         let time_ps = now.ps();
         for (switch, any) in (0..).map(Name).zip(switches) {
             let buffer = any.buffer();
             let queues = 0..buffer.queues().len() as QueueId;
             let length = |queue: QueueId| any.buffer_of(queue).length(queue);
-            let packets = queues.clone().map(|queue| length(queue).packets).sum();
-            let bytes = any.occupancy();
-            self.push(QueueRow { time_ps, switch, port: None, queue: None, bytes, packets });
             for queue in queues.filter(|&queue| with_empty || length(queue).bytes > 0) {
                 self.push(QueueRow {
                     time_ps,
                     switch,
-                    port: Some(buffer.port_of(queue) as i32),
-                    queue: Some(buffer.queue_class_of(queue).into()),
+                    port: buffer.port_of(queue) as i32,
+                    queue: buffer.queue_class_of(queue).into(),
                     bytes: length(queue).bytes.into(),
                     packets: length(queue).packets,
                 });

@@ -118,7 +118,9 @@ impl Simulation {
     pub(super) fn sample_queues(&mut self) {
         self.network.catch_up_switches();
         let recording = &self.scenario.recording;
-        self.record.queues.sample(self.network.now, &self.network.switches, recording.empty_queues);
+        let (now, switches) = (self.network.now, &self.network.switches);
+        self.record.queues.sample(now, switches, recording.empty_queues);
+        self.record.switches.sample(now, switches);
         if let Some(interval) = recording.queue_interval {
             self.network.events.push(self.network.now + interval, Kind::SampleQueues.key(0));
         }
@@ -393,23 +395,15 @@ mod tests {
         let run = finished(&datagrams(&head, "queue_interval = \"5us\""), &both(2));
         let queues = &run.record.queues;
         let row = |row: usize| {
-            (
-                queues.time_ps[row] / US,
-                queues.port.known(row),
-                queues.bytes[row],
-                queues.packets[row],
-            )
+            (queues.time_ps[row] / US, queues.port[row], queues.bytes[row], queues.packets[row])
         };
+        assert_eq!((0..queues.len()).map(row).collect::<Vec<_>>(), [(13, 2, 1_000, 1)]);
+        let switches = &run.record.switches;
+        let row =
+            |row: usize| (switches.time_ps[row] / US, switches.bytes[row], switches.packets[row]);
         // The last packet arrives at 25 us, which ends the run.
-        let expected = [
-            (3, None, 0, 0),
-            (8, None, 0, 0),
-            (13, None, 1_000, 1),
-            (13, Some(2), 1_000, 1),
-            (18, None, 0, 0),
-            (23, None, 0, 0),
-        ];
-        assert_eq!((0..queues.len()).map(row).collect::<Vec<_>>(), expected);
+        let expected = [(3, 0, 0), (8, 0, 0), (13, 1_000, 1), (18, 0, 0), (23, 0, 0)];
+        assert_eq!((0..switches.len()).map(row).collect::<Vec<_>>(), expected);
     }
 
     /// Two packets are on the host's line until 2 us, and on the switch's from 11 to 13 us. The run
