@@ -42,8 +42,8 @@ def every(threshold, ramp, wait, target, interval, steers, averages, gains):
         ),
         "tcn": aqm("tcn", threshold=wait),
         "ecn-sharp": aqm("ecn-sharp", instant=wait, target=target, interval=interval),
-        "pred": aqm("pred"),
-        "pred, min to K": aqm("pred", min_max=threshold),
+        "pred": aqm("pred", preset="paper"),
+        "pred, min to K": aqm("pred", preset="paper", min_max=threshold),
     }
     found = {
         f"{transport}: {name}": sets | sends

@@ -9,6 +9,7 @@ from spillway.reproduce.pred import setup
 # docs/papers/pred.md, "Setup": what sections 4.3, 6.1, 6.3 and appendix B of the paper say.
 PRED = {
     "aqm": "pred",
+    "aqm.preset": "paper",
     "aqm.min": "10pkt",
     "aqm.max": "500KB",
     "aqm.f": "n",
@@ -107,7 +108,7 @@ def test_periods_follow_the_round_trip(scenario):
 FCS_KEYS = ("f", "t_fcs", "counter", "places", "count_max", "count_acks")
 QLA_KEYS = (
     *("plane", "t_qla", "beta", "phi", "q_left", "mean", "qla_scope"),
-    *("delta", "lambda_min", "min_step", "min_trials", "idle"),
+    *("delta", "lambda_min", "min_step", "min_trials", "idle", "trials", "tolerance", "decides"),
 )
 
 
@@ -115,12 +116,14 @@ def without(*keys):
     return {f"switch.aqm.{key}": None for key in keys}
 
 
+TEXT = {"switch.aqm": "pred", "switch.aqm.preset": "paper"}
+
 # "ECN, ECN# and CoDel with the text's numbers."
 SCHEMES = {
-    "PRED": {"switch.aqm": "pred"},
-    "PRED, min to 70": {"switch.aqm": "pred", "switch.aqm.min_max": "70pkt"},
-    "only FCS": {"switch.aqm": "pred", "switch.aqm.qla": False} | without(*QLA_KEYS),
-    "only QLA": {"switch.aqm": "pred", "switch.aqm.fcs": False} | without(*FCS_KEYS),
+    "PRED": TEXT,
+    "PRED, min to 70": TEXT | {"switch.aqm.min_max": "70pkt"},
+    "only FCS": TEXT | {"switch.aqm.qla": False} | without(*QLA_KEYS),
+    "only QLA": TEXT | {"switch.aqm.fcs": False} | without(*FCS_KEYS),
     "ECN": {"switch.aqm": "ecn", "switch.aqm.threshold": "70pkt"},
     "ECN#": {
         "switch.aqm": "ecn-sharp",

@@ -73,15 +73,19 @@ CODEL = {"CoDel": aqm("codel", target="10us", interval="150us", not_ect="pass")}
 
 def of_pred(**keys):
     """PRED with the text's numbers; its periods are 1.25 and 5 base RTTs by default."""
-    told = {"min": "10pkt", "max": "500KB", "lambda": 0.1}
+    told = {"preset": "paper", "min": "10pkt", "max": "500KB", "lambda": 0.1}
     told |= {"lambda_unit": "100KB", "delta": 0.025, "lambda_min": 0.05, "min_step": "5pkt"}
     told |= {"beta": 0.4, "q_left": "15pkt", "places": 120, "f": "n"}
+    told |= {"trials": "period", "tolerance": 0.0, "decides": "trials", "idle": "counts"}
+    # What only other trials have.
+    told |= dict.fromkeys(("trial_rtts", "settle_rtts", "busy"))
     return aqm("pred", **told | keys)
 
 
 WITHOUT_QLA = {"qla": False}
 GONE = ("t_qla", "delta", "lambda_min", "min_step", "beta", "q_left", "lambda_max", "min_max")
-GONE += ("min_trials", "phi", "mean", "qla_scope", "idle", "plane")
+GONE += ("min_trials", "phi", "mean", "qla_scope", "idle", "plane", "trials", "tolerance")
+GONE += ("decides",)
 
 
 def fcs(**keys):

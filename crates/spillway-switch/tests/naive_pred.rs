@@ -33,7 +33,15 @@ struct Rule {
     by_time: bool,
     of_port: bool,
     both_sides: bool,
-    begins_anew: bool,
+    /// What a period without a packet does.
+    idle: &'static str,
+    /// Round trips of a trial, and those that are left out; otherwise a trial is a period.
+    round_trips: Option<(f64, f64)>,
+    tolerance: f64,
+    /// From which share on the line counts as busy, if it has a say.
+    busy: Option<f64>,
+    /// Packets.
+    phi_end: f64,
     /// Whether packets are decided about as they leave, by the queue that they leave behind.
     at_departure: bool,
     /// Whether packets that cannot be marked are lost instead.
@@ -64,11 +72,11 @@ impl Rule {
         let mean = if self.by_time { "time" } else { "arrivals" };
         let scope = if self.of_port { "port" } else { "queue" };
         let trials = if self.both_sides { "both-sides" } else { "one-side" };
-        let idle = if self.begins_anew { "begins-anew" } else { "counts" };
+        let Rule { idle, tolerance, phi_end, .. } = self;
         let not_ect = if self.drops { "drop" } else { "pass" };
         let moment = if self.at_departure { "departure" } else { "arrival" };
         let mut text = format!(
-            "min = \"{MIN}pkt\"\nmax = \"{MAX}pkt\"\nlambda = {lambda:?}\nlambda_unit = \"1500B\"\n\
+            "preset = \"paper\"\nmin = \"{MIN}pkt\"\nmax = \"{MAX}pkt\"\nlambda = {lambda:?}\nlambda_unit = \"1500B\"\n\
              fcs = {has_fcs}\nqla = {has_qla}\nnot_ect = \"{not_ect}\"\n\
              marks_at = \"{moment}\"\n"
         );
@@ -81,8 +89,20 @@ impl Rule {
                 "t_qla = \"{t_qla}us\"\nbeta = {beta:?}\nphi = \"{phi}\"\nq_left = \"{Q_LEFT}pkt\"\n\
                  mean = \"{mean}\"\nqla_scope = \"{scope}\"\ndelta = {delta:?}\n\
                  lambda_min = {lambda_min:?}\nmin_step = \"{MIN_STEP}pkt\"\n\
-                 min_max = \"{min_max}pkt\"\nmin_trials = \"{trials}\"\nidle = \"{idle}\"\n"
+                 min_max = \"{min_max}pkt\"\nmin_trials = \"{trials}\"\nidle = \"{idle}\"\n\
+                 tolerance = {tolerance:?}\n"
             );
+            if *phi != "reciprocal" {
+                text += &format!("phi_end = \"{phi_end}pkt\"\n");
+            }
+            if let Some((all, settling)) = self.round_trips {
+                text += &format!(
+                    "trials = \"round-trips\"\ntrial_rtts = {all:?}\nsettle_rtts = {settling:?}\n"
+                );
+            }
+            if let Some(busy) = self.busy {
+                text += &format!("decides = \"trials-and-line\"\nbusy = {busy:?}\n");
+            }
             if lambda_max.is_finite() {
                 text += &format!("lambda_max = {lambda_max:?}\n");
             }
@@ -115,6 +135,16 @@ impl Event {
         | Event::PushedOut { queue, .. }) = self;
         queue
     }
+}
+
+/// What a period shows.
+#[derive(Debug)]
+struct Period {
+    share: f64,
+    queue: f64,
+    least: f64,
+    /// Whether nothing was sent in it, and nothing waits at its end.
+    is_idle: bool,
 }
 
 #[derive(Debug)]
@@ -170,53 +200,52 @@ impl Naive<'_> {
         }
     }
 
-    /// Whether nothing was sent in a period, which began at `from`, and nothing waits at its end.
-    fn is_idle(&self, of: usize, from: u64) -> bool {
-        let (until, queues) = (from + self.rule.t_qla * US, self.members(of));
-        let is_sent = |event: &Event| matches!(event, Event::Sent { now, queue } if (from..until).contains(now) && queues.contains(queue));
-        !self.events.iter().any(is_sent) && self.length(&queues, until) == 0
-    }
-
-    /// The utility of a period, which began at `from`.
-    fn utility(&self, of: usize, from: u64) -> f64 {
+    /// What a period, which began at `from`, shows.
+    fn period(&self, of: usize, from: u64) -> Period {
         let (length, queues) = (self.rule.t_qla * US, self.members(of));
         let until = from + length;
-        let is_sent = |event: &&Event| matches!(event, Event::Sent { now, queue } if (from..until).contains(now) && queues.contains(queue));
-        let sent = self.events.iter().filter(is_sent).count() as f64 * 1500.0;
-        let queue = if self.rule.by_time {
+        let is_within = |event: &&Event| {
+            (from..until).contains(&event.now()) && queues.contains(&event.queue())
+        };
+        let within: Vec<&Event> = self.events.iter().filter(is_within).collect();
+        let sent = within.iter().filter(|event| matches!(event, Event::Sent { .. })).count();
+        let (queue, least) = if self.rule.by_time {
             // Between two events the length stays.
-            let mut times: Vec<u64> = self
-                .events
-                .iter()
-                .map(|event| event.now())
-                .filter(|now| (from..until).contains(now))
-                .collect();
+            let mut times: Vec<u64> = within.iter().map(|event| event.now()).collect();
             times.insert(0, from);
             times.push(until);
             let area: f64 = times
                 .windows(2)
                 .map(|pair| self.length(&queues, pair[1]) as f64 * (pair[1] - pair[0]) as f64)
                 .sum();
-            area / length as f64
+            let mut waiting = self.length(&queues, from);
+            let mut least = waiting;
+            for event in &within {
+                match event {
+                    Event::Came { is_lost, .. } => waiting += usize::from(!is_lost),
+                    Event::Sent { .. } | Event::PushedOut { .. } => waiting -= 1,
+                }
+                least = least.min(waiting);
+            }
+            (area / length as f64, least)
         } else {
-            let arrivals: Vec<u64> = self
-                .events
-                .iter()
-                .filter_map(|event| match event {
-                    Event::Came { now, queue, .. }
-                        if (from..until).contains(now) && queues.contains(queue) =>
-                    {
-                        Some(*now)
-                    }
-                    _ => None,
-                })
-                .collect();
-            let found: usize = arrivals.iter().map(|now| self.length(&queues, *now)).sum();
-            if arrivals.is_empty() { 0.0 } else { found as f64 / arrivals.len() as f64 }
+            let came = within.iter().filter(|event| matches!(event, Event::Came { .. }));
+            let found: Vec<usize> = came.map(|event| self.length(&queues, event.now())).collect();
+            let sum: usize = found.iter().sum();
+            (sum as f64 / found.len().max(1) as f64, found.into_iter().min().unwrap_or(0))
         };
-        // 10 Gbps: 800 ps for a byte.
-        let share = sent * 800.0 / length as f64;
-        let line = ((MAX - queue) / (MAX - Q_LEFT)).max(0.0);
+        Period {
+            // 10 Gbps: 800 ps for a byte.
+            share: sent as f64 * 1500.0 * 800.0 / length as f64,
+            queue,
+            least: least as f64,
+            is_idle: sent == 0 && self.length(&queues, until) == 0,
+        }
+    }
+
+    fn utility(&self, share: f64, queue: f64) -> f64 {
+        let end = self.rule.phi_end;
+        let line = ((end - queue) / (end - Q_LEFT)).max(0.0);
         let phi = match self.rule.phi {
             _ if queue <= Q_LEFT => 1.0,
             "linear" => line,
@@ -226,35 +255,89 @@ impl Naive<'_> {
         self.rule.beta * share + (1.0 - self.rule.beta) * phi
     }
 
-    /// lambda and min after so many periods; `None` if two utilities are too close to call.
-    fn setting(&self, of: usize, periods: u64) -> Option<(f64, f64)> {
-        let &Rule { delta, lambda_min, lambda_max, min_max, .. } = self.rule;
+    /// lambda and min after so many periods, and the last utility; `None` if two numbers are too
+    /// close to call.
+    fn setting(&self, of: usize, periods: u64) -> Option<(f64, f64, Option<f64>)> {
+        let &Rule { delta, lambda_min, lambda_max, min_max, tolerance, .. } = self.rule;
         let (mut lambda, mut min, mut moves_min) = (self.rule.lambda, MIN, false);
         if !self.rule.has_qla {
-            return Some((lambda, min));
+            return Some((lambda, min, None));
         }
-        let length = self.rule.t_qla * US;
-        let mut u = Vec::new();
-        for period in 0..periods {
-            if self.rule.begins_anew && self.is_idle(of, period * length) {
-                u.clear();
-                continue;
+        let near = |a: f64, b: f64, by: f64| a != b && (a - b).abs() < by;
+        let mut utility = None;
+        let (mut trials, mut periods_of_trial, mut trips) = (Vec::new(), Vec::new(), 0.0);
+        for number in 0..periods {
+            let period = self.period(of, number * self.rule.t_qla * US);
+            match self.rule.idle {
+                "begins-anew" if period.is_idle => {
+                    utility = Some(self.utility(period.share, period.queue));
+                    (trials, periods_of_trial, trips) = (Vec::new(), Vec::new(), 0.0);
+                    continue;
+                }
+                "pauses" if period.is_idle => continue,
+                _ => {}
             }
-            u.push(self.utility(of, period * length));
-            let &[u1, u2, u3, u4] = &u[..] else { continue };
-            u.clear();
-            let near = |a: f64, b: f64| a != b && (a - b).abs() < 1e-9;
-            if near(u1, u2) || near(u3, u4) {
+            if let Some((all, settling)) = self.rule.round_trips {
+                let wait = (period.queue * 1500.0).floor() * 800.0;
+                let after = trips + (self.rule.t_qla * US) as f64 / ((25 * US) as f64 + wait);
+                if near(trips, settling, 1e-4) || near(after, all, 1e-4) {
+                    return None;
+                }
+                if trips >= settling {
+                    periods_of_trial.push(period);
+                }
+                trips = after;
+                if trips < all || periods_of_trial.is_empty() {
+                    continue;
+                }
+            } else {
+                periods_of_trial.push(period);
+            }
+            let mean = |part: fn(&Period) -> f64| {
+                periods_of_trial.iter().map(part).sum::<f64>() / periods_of_trial.len() as f64
+            };
+            let (share, queue, least) =
+                (mean(|of| of.share), mean(|of| of.queue), mean(|of| of.least));
+            (periods_of_trial, trips) = (Vec::new(), 0.0);
+            let its = self.utility(share, queue);
+            utility = Some(its);
+            trials.push((its, share, least));
+            let &[(u1, ..), (u2, ..), (u3, ..), (u4, ..)] = &trials[..] else { continue };
+            let share = trials.iter().map(|trial| trial.1).sum::<f64>() / 4.0;
+            let least = trials.iter().map(|trial| trial.2).sum::<f64>() / 4.0;
+            trials.clear();
+            for (a, b) in [(u1, u2), (u3, u4)] {
+                if [-tolerance, 0.0, tolerance].iter().any(|by| near(a, b + by, 1e-9)) {
+                    return None;
+                }
+            }
+            let is_busy = self.rule.busy.is_none_or(|busy| share >= busy);
+            if self.rule.busy.is_some_and(|busy| near(share, busy, 1e-9))
+                || self.rule.busy.is_some() && near(least, Q_LEFT, 1e-9)
+            {
                 return None;
             }
-            if u1 > u2 && u4 > u3 {
+            let is_above = |a: f64, b: f64| a > b + tolerance;
+            let at_start = lambda - delta < self.rule.lambda - 1e-9;
+            let holds = self.rule.busy.is_some() && is_busy && at_start;
+            let (more, less) = if is_above(u1, u2) && is_above(u4, u3) {
+                (true, false)
+            } else if is_above(u2, u1) && is_above(u3, u4) {
+                (false, !holds)
+            } else {
+                let has_say = self.rule.busy.is_some();
+                let is_below = lambda < self.rule.lambda - 1e-9 || min > MIN + 1e-9;
+                let more = least > Q_LEFT || (is_busy && is_below);
+                (has_say && more, has_say && !more && !is_busy)
+            };
+            if more {
                 if moves_min && min > MIN {
                     min = (min - MIN_STEP).max(MIN);
                 } else {
                     moves_min = false;
                     lambda = (lambda + delta).min(lambda_max);
                 }
-            } else if u1 < u2 && u4 < u3 {
+            } else if less {
                 if moves_min {
                     min = (min + MIN_STEP).min(min_max);
                 } else if lambda - delta < lambda_min - 1e-9 {
@@ -264,14 +347,15 @@ impl Naive<'_> {
                 }
             }
         }
-        let marks_more = [true, false, false, true][u.len()];
-        Some(match (moves_min, marks_more) {
+        let marks_more = [true, false, false, true][trials.len()];
+        let (lambda, min) = match (moves_min, marks_more) {
             (false, true) => ((lambda + delta).min(lambda_max), min),
             (false, false) => (lambda - delta, min),
             (true, true) if self.rule.both_sides => (lambda, (min - MIN_STEP).max(MIN)),
             (true, true) => (lambda, min),
             (true, false) => (lambda, (min + MIN_STEP).min(min_max)),
-        })
+        };
+        Some((lambda, min, utility))
     }
 
     /// Whether a packet is marked, or lost if it cannot be, by a queue of so many packets; `None`
@@ -283,7 +367,7 @@ impl Naive<'_> {
         }
         let port = queue / self.queues_per_port;
         let of = if self.rule.of_port { port } else { queue };
-        let (lambda, min) = self.setting(of, now / (self.rule.t_qla * US))?;
+        let (lambda, min, _) = self.setting(of, now / (self.rule.t_qla * US))?;
         let slope = lambda * self.growth(port, now);
         let Some((step, bits)) = self.rule.table else {
             return match slope * (q - min) {
@@ -355,12 +439,11 @@ fn check_samples(now: u64, real: &Real, naive: &Naive) -> Result<(), TestCaseErr
         let of = if rule.of_port { port } else { queue };
         let length = rule.t_qla * US;
         let periods = now / length;
-        prop_assert_eq!(sample.utility.is_some(), rule.has_qla && periods > 0);
-        if let Some(utility) = sample.utility {
-            let expected = naive.utility(of, (periods - 1) * length);
-            prop_assert!((utility - expected).abs() < 1e-9, "{} {}", utility, expected);
+        let Some((lambda, min, utility)) = naive.setting(of, periods) else { continue };
+        prop_assert_eq!(sample.utility.is_some(), utility.is_some());
+        if let (Some(found), Some(expected)) = (sample.utility, utility) {
+            prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
         }
-        let Some((lambda, min)) = naive.setting(of, periods) else { continue };
         prop_assert!((sample.lambda.unwrap() - lambda).abs() < 1e-9);
         prop_assert_eq!(sample.min_bytes, Some((min * 1500.0) as u64));
         prop_assert_eq!(sample.max_bytes, Some((MAX * 1500.0) as u64));
@@ -499,8 +582,14 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let more_flags =
-        (prop::bool::weighted(0.7), any::<bool>(), any::<bool>(), prop::bool::weighted(0.4));
+    let more_flags = (prop::bool::weighted(0.7), any::<bool>(), prop::bool::weighted(0.4));
+    let trials = (
+        select(vec!["counts", "begins-anew", "pauses"]),
+        select(vec![None, Some((0.3, 0.0)), Some((0.4, 0.2)), Some((0.7, 0.3))]),
+        select(vec![0.0, 0.01, 0.1]),
+        select(vec![None, Some(0.2), Some(0.6)]),
+        select(vec![10.0, MAX]),
+    );
     let times = (1u64..8, 2u64..10);
     let slopes = select(vec![
         (0.1, 0.02, 0.05),
@@ -527,10 +616,12 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => (select(vec![1u64, 2_000, 4_500]), select(vec![1u32, 3, 8])).prop_map(Some),
     ];
     let shapes = (beta, growth, phi, table);
-    (flags, more_flags, times, slopes, bounds, counter, shapes).prop_map(
-        |(flags, more_flags, times, slopes, bounds, counter, (beta, growth, phi, table))| {
+    (flags, more_flags, times, slopes, bounds, counter, shapes, trials).prop_map(
+        |(flags, more_flags, times, slopes, bounds, counter, shapes, trials)| {
+            let (beta, growth, phi, table) = shapes;
+            let (idle, round_trips, tolerance, busy, phi_end) = trials;
             let (has_qla, by_time, of_port, both_sides) = flags;
-            let (has_fcs, begins_anew, drops, at_departure) = more_flags;
+            let (has_fcs, drops, at_departure) = more_flags;
             let (lambda, delta, lambda_min) = slopes;
             Rule {
                 t_fcs: times.0,
@@ -540,7 +631,11 @@ fn rule() -> impl Strategy<Value = Rule> {
                 by_time,
                 of_port: of_port && has_qla,
                 both_sides,
-                begins_anew,
+                idle,
+                round_trips,
+                tolerance,
+                busy,
+                phi_end,
                 at_departure,
                 drops,
                 counter,

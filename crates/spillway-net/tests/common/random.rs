@@ -202,6 +202,9 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"pie\", target = \"3us\", update_interval = \"5us\" }",
         "{ kind = \"pie\", target = \"3us\", delay = \"rate\", mark_up_to = 0.1 }",
         "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\" }",
+        "{ kind = \"pred\", preset = \"paper\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\" }",
+        "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\", phi_end = \"5pkt\", \
+           t_qla = \"9us\", trial_rtts = 1, settle_rtts = 0.2 }",
         "{ kind = \"pred\", min = \"2pkt\", counter = \"hashes\", places = 16, qla = false }",
         "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\", \
            qla_scope = \"port\" }",

@@ -62,8 +62,8 @@ class Network:
             "pie": (f"target={_us(t)}", f"update_interval={_us(t)}", *gains, passes),
             "tcn": (f"threshold={_us(t)}",),
             "ecn-sharp": (f"instant={_us(t)}", *persistent),
-            "pred": (passes,),
-            BOUNDED: (f"min_max={k}pkt", passes),
+            "pred": ("preset=paper", passes),
+            BOUNDED: ("preset=paper", f"min_max={k}pkt", passes),
         }
 
     @property

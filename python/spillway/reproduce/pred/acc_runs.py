@@ -50,8 +50,8 @@ OWN = Scheme("ACC, of its own paper", style=6)
 FIXED = Scheme("the best setting that stays", style=2)
 
 _AQMS = {
-    PRED.name: "pred",
-    PRED_80.name: '{ kind = "pred", t_fcs = "100us", t_qla = "400us" }',
+    PRED.name: '{ kind = "pred", preset = "paper" }',
+    PRED_80.name: '{ kind = "pred", preset = "paper", t_fcs = "100us", t_qla = "400us" }',
     FIXED.name: '{ kind = "red", min = "3000B", max = "30000B", max_probability = 0.95, '
     'not_ect = "pass" }',
 }

@@ -24,8 +24,8 @@ def scheme(name: str, kind: str, *parameters: str, style: int) -> Scheme:
 
 
 def pred(name: str, *parameters: str, style: int) -> Scheme:
-    """PRED, or parts of it; the parameters of section 4.3 are its defaults."""
-    return scheme(name, "pred", *parameters, style=style)
+    """PRED, or parts of it, with the parameters of section 4.3."""
+    return scheme(name, "pred", "preset=paper", *parameters, style=style)
 
 
 def red(lambda_: float, *, style: int) -> Scheme:

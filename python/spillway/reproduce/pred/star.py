@@ -106,8 +106,12 @@ def steady(*assignments: str) -> Run:
 
 
 def aqm(name: str, kind: str, *parameters: str, style: int) -> Scheme:
-    """A scheme of the switch."""
-    sets = (f"switch.aqm={kind}", *(f"switch.aqm.{parameter}" for parameter in parameters))
+    """A scheme of the switch; PRED's defaults are those of the text."""
+    text = ("preset=paper",) if kind == "pred" else ()
+    sets = (
+        f"switch.aqm={kind}",
+        *(f"switch.aqm.{parameter}" for parameter in (*text, *parameters)),
+    )
     return Scheme(name, sets, style=style)
 
 
@@ -175,11 +179,9 @@ def queue(result: Result, queue_class: int | None = None) -> tuple[Floats, Float
     Of several queues it is their sum, or one of them.
     """
     table = result.queues
-    # A switch as a whole has a row without a port.
-    port = table["port"].fill_null(-1).to_numpy()
-    is_own = port == RECEIVER
+    is_own = table["port"].to_numpy() == RECEIVER
     if queue_class is not None:
-        is_own &= table["queue"].fill_null(-1).to_numpy() == queue_class
+        is_own &= table["queue"].to_numpy() == queue_class
     time, place = np.unique(table["time_ps"].to_numpy()[is_own], return_inverse=True)
     held = np.bincount(place, table["bytes"].to_numpy()[is_own], minlength=len(time))
     return time / 1e6, held / PACKET

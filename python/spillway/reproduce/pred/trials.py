@@ -72,7 +72,7 @@ def _length(round_trips: float) -> Point:
 
 
 def _endless(flows: int, style: int) -> Scheme:
-    sets = ("switch.aqm=pred", star.traffic(star.section("flows", flows)))
+    sets = (*star.PRED.assignments, star.traffic(star.section("flows", flows)))
     return Scheme(f"{flows} endless flows", sets, style=style)
 
 
@@ -86,7 +86,7 @@ _WITHOUT_ECN = (
 
 
 def _web(load: float, style: int, about: str = "", *assignments: str) -> Scheme:
-    sets = ("switch.aqm=pred", star.web_search(load), *assignments)
+    sets = (*star.PRED.assignments, star.web_search(load), *assignments)
     return Scheme(f"web search, {load:.0%}{about}", sets, style=style)
 
 

@@ -5,12 +5,32 @@ use spillway_engine::{Rate, Time};
 /// How the utility falls with the mean queue (Phi), which is 1 up to `q_left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// In a straight line, to 0 at `max`.
+    /// In a straight line, to 0 at `phi_end`.
     Linear,
     /// The square of the straight line: steep at first.
     Square,
     /// `q_left` / q, which does not reach 0.
     Reciprocal,
+}
+
+/// Round trips of a trial: all, and those of its beginning that are left out. A round trip lasts
+/// the base RTT and the wait in the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundTrips {
+    pub all: f64,
+    /// Below `all`.
+    pub settling: f64,
+}
+
+/// What a period without a packet does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// It counts as any other.
+    Counts,
+    /// The four trials begin anew.
+    BeginsAnew,
+    /// It is left out.
+    Pauses,
 }
 
 /// What the adjuster's steps and utility depend on. Queues are in packets.
@@ -21,9 +41,12 @@ pub struct Rules {
     pub shape: Shape,
     pub q_left: f64,
     /// The longest queue that counts, above `q_left`.
-    pub max: f64,
-    /// Steps of lambda, above 0 and below its least, and its bounds.
+    pub phi_end: f64,
+    /// How long trials last; by default a period.
+    pub round_trips: Option<RoundTrips>,
+    /// Steps of lambda, above 0 and below its least, its start, and its bounds.
     pub step: f64,
+    pub lambda_first: f64,
     pub lambda_min: f64,
     pub lambda_max: f64,
     /// Steps of min, above 0, and its bounds.
@@ -32,8 +55,12 @@ pub struct Rules {
     pub min_max: f64,
     /// Whether a trial of min compares a step up with a step down, rather than with no step.
     pub both_sides: bool,
-    /// Whether a period without a packet begins the four trials anew.
-    pub skips_idle: bool,
+    /// Utilities that differ by no more than this are alike.
+    pub tolerance: f64,
+    /// The share of the line from which it counts as busy, if the line has a say where trials
+    /// disagree.
+    pub busy: Option<f64>,
+    pub idle: Idle,
 }
 
 /// What marks are made by: the slope, in the unit of lambda, and min in packets.
@@ -48,10 +75,33 @@ pub struct Setting {
 pub struct Measured {
     /// Bytes sent.
     pub sent: u64,
-    /// The mean queue in packets.
+    /// The mean queue and the least in packets.
     pub queue: f64,
+    pub least: f64,
     /// Whether nothing was sent and nothing waited.
     pub is_idle: bool,
+}
+
+/// Where and when it was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub rate: Rate,
+    pub period: Time,
+    pub base_rtt: Time,
+    /// Bytes of a packet.
+    pub packet: f64,
+}
+
+/// The periods of a trial under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gathered {
+    /// Round trips since the trial began.
+    round_trips: f64,
+    /// Periods that count, and sums over them.
+    periods: u32,
+    sent: u64,
+    queue: f64,
+    least: f64,
 }
 
 /// The state of one queue, or port.
@@ -64,7 +114,11 @@ pub struct Adjuster {
     /// The utilities of the trials made of the four.
     utilities: [f64; 4],
     trials: usize,
-    /// The utility of the last period.
+    gathered: Gathered,
+    /// Sums over the trials made of the four: the least queues, and the shares of the line in use.
+    least: f64,
+    share: f64,
+    /// The utility of the last trial.
     pub utility: f64,
 }
 
@@ -74,7 +128,7 @@ impl Rules {
         if queue <= self.q_left {
             return 1.0;
         }
-        let line = ((self.max - queue) / (self.max - self.q_left)).max(0.0);
+        let line = ((self.phi_end - queue) / (self.phi_end - self.q_left)).max(0.0);
         match self.shape {
             Shape::Linear => line,
             Shape::Square => line * line,
@@ -82,10 +136,17 @@ impl Rules {
         }
     }
 
-    /// U = beta R / C + (1 - beta) Phi(q).
-    pub fn utility(&self, measured: Measured, rate: Rate, period: Time) -> f64 {
-        let throughput = rate.time_of(measured.sent).ps() as f64 / period.ps() as f64;
-        self.beta * throughput + (1.0 - self.beta) * self.phi(measured.queue)
+    /// U = beta R / C + (1 - beta) Phi(q), for a share R / C of the line.
+    pub fn utility(&self, share: f64, queue: f64) -> f64 {
+        self.beta * share + (1.0 - self.beta) * self.phi(queue)
+    }
+}
+
+impl Place {
+    /// R / C: the share of the line that so many bytes take in so many periods.
+    pub fn share(&self, sent: u64, periods: u32) -> f64 {
+        let time = self.period * u64::from(periods);
+        self.rate.time_of(sent).ps() as f64 / time.ps() as f64
     }
 }
 
@@ -100,6 +161,9 @@ impl Adjuster {
             moves_min: false,
             utilities: [0.0; 4],
             trials: 0,
+            gathered: Gathered::default(),
+            least: 0.0,
+            share: 0.0,
             utility: f64::NAN,
         }
     }
@@ -119,25 +183,72 @@ impl Adjuster {
         }
     }
 
-    /// A period is over. The next trial begins, perhaps around another setting.
-    pub fn end_period(&mut self, measured: Measured, utility: f64, rules: &Rules) {
-        self.utility = utility;
-        if rules.skips_idle && measured.is_idle {
-            self.trials = 0;
+    /// A period is over. The next trial begins if this one is, perhaps around another setting.
+    pub fn end_period(&mut self, measured: Measured, place: &Place, rules: &Rules) {
+        match rules.idle {
+            Idle::BeginsAnew if measured.is_idle => {
+                self.utility = rules.utility(place.share(measured.sent, 1), measured.queue);
+                return self.begin_anew();
+            }
+            Idle::Pauses if measured.is_idle => return,
+            _ => {}
+        }
+        let Some(RoundTrips { all, settling }) = rules.round_trips else {
+            let share = place.share(measured.sent, 1);
+            return self.end_trial(share, measured.queue, measured.least, rules);
+        };
+        let so_far = &mut self.gathered;
+        if so_far.round_trips >= settling {
+            so_far.periods += 1;
+            so_far.sent += measured.sent;
+            so_far.queue += measured.queue;
+            so_far.least += measured.least;
+        }
+        let wait = place.rate.time_of((measured.queue * place.packet) as u64);
+        so_far.round_trips += place.period.ps() as f64 / (place.base_rtt + wait).ps() as f64;
+        if so_far.round_trips < all || so_far.periods == 0 {
             return;
         }
-        self.utilities[self.trials] = utility;
+        let Gathered { periods, sent, queue, least, .. } = std::mem::take(so_far);
+        let number = f64::from(periods);
+        self.end_trial(place.share(sent, periods), queue / number, least / number, rules);
+    }
+
+    /// The four trials begin anew.
+    fn begin_anew(&mut self) {
+        (self.trials, self.gathered) = (0, Gathered::default());
+        (self.least, self.share) = (0.0, 0.0);
+    }
+
+    /// A trial is over, with this share of the line, mean queue and least queue.
+    fn end_trial(&mut self, share: f64, queue: f64, least: f64, rules: &Rules) {
+        self.utility = rules.utility(share, queue);
+        self.utilities[self.trials] = self.utility;
+        (self.least, self.share) = (self.least + least, self.share + share);
         self.trials += 1;
         if self.trials < 4 {
             return;
         }
-        self.trials = 0;
         let [first_high, first_low, second_low, second_high] = self.utilities;
-        if first_high > first_low && second_high > second_low {
+        let is_above = |one: f64, other: f64| one > other + rules.tolerance;
+        let is_busy = rules.busy.is_none_or(|busy| self.share / 4.0 >= busy);
+        if is_above(first_high, first_low) && is_above(second_high, second_low) {
             self.mark_more(rules);
-        } else if first_high < first_low && second_high < second_low {
-            self.mark_less(rules);
+        } else if is_above(first_low, first_high) && is_above(second_low, second_high) {
+            let is_first = self.center.lambda - rules.step < rules.lambda_first - CLOSE;
+            if rules.busy.is_none() || !is_busy || !is_first {
+                self.mark_less(rules);
+            }
+        } else if rules.busy.is_some() {
+            let Setting { lambda, min } = self.center;
+            let is_below = lambda < rules.lambda_first - CLOSE || min > rules.min_first + CLOSE;
+            if self.least / 4.0 > rules.q_left || (is_busy && is_below) {
+                self.mark_more(rules);
+            } else if !is_busy {
+                self.mark_less(rules);
+            }
         }
+        self.begin_anew();
     }
 
     fn mark_more(&mut self, rules: &Rules) {
@@ -173,24 +284,42 @@ pub mod tests {
             beta: 0.4,
             shape: Shape::Linear,
             q_left: 15.0,
-            max: 315.0,
+            phi_end: 315.0,
+            round_trips: None,
             step: 0.025,
+            lambda_first: 0.1,
             lambda_min: 0.05,
             lambda_max: f64::INFINITY,
             min_step: 5.0,
             min_first: 10.0,
             min_max: 315.0,
             both_sides: true,
-            skips_idle: false,
+            tolerance: 0.0,
+            busy: None,
+            idle: Idle::Counts,
         }
     }
 
-    const BUSY: Measured = Measured { sent: 1, queue: 1.0, is_idle: false };
-
-    /// After four periods with these utilities, from a slope.
-    fn after(adjuster: &mut Adjuster, utilities: [f64; 4]) -> Setting {
-        utilities.into_iter().for_each(|utility| adjuster.end_period(BUSY, utility, &rules()));
+    /// After four trials with these utilities: shares of the line, with beta = 1.
+    fn after_by(
+        adjuster: &mut Adjuster,
+        utilities: [f64; 4],
+        least: f64,
+        rules: &Rules,
+    ) -> Setting {
+        let rules = Rules { beta: 1.0, ..rules.clone() };
+        utilities.into_iter().for_each(|share| adjuster.end_trial(share, 1.0, least, &rules));
         adjuster.center
+    }
+
+    fn after(adjuster: &mut Adjuster, utilities: [f64; 4]) -> Setting {
+        after_by(adjuster, utilities, 0.0, &rules())
+    }
+
+    fn place() -> Place {
+        let rate = Rate::from_bits_per_second(10_000_000_000).expect("10 Gbps is a rate");
+        let (period, base_rtt) = (Time::from_us(200), Time::from_us(40));
+        Place { rate, period, base_rtt, packet: 1500.0 }
     }
 
     const UP: [f64; 4] = [0.9, 0.8, 0.7, 0.8];
@@ -202,11 +331,7 @@ pub mod tests {
 
     #[test]
     fn utility_weighs_throughput_against_the_queue() {
-        let rate = Rate::from_bits_per_second(10_000_000_000).expect("10 Gbps is a rate");
-        let u = |sent, queue| {
-            let measured = Measured { sent, queue, is_idle: false };
-            rules().utility(measured, rate, Time::from_us(200))
-        };
+        let u = |sent, queue| rules().utility(place().share(sent, 1), queue);
         // 250,000 bytes are 200 us of the line.
         assert!(close(u(250_000, 15.0), 1.0));
         assert!(close(u(125_000, 3.0), 0.2 + 0.6));
@@ -224,7 +349,7 @@ pub mod tests {
         let mut tried = Vec::new();
         for _ in 0..4 {
             tried.push(adjuster.trial(&rules()).lambda);
-            adjuster.end_period(BUSY, 0.5, &rules());
+            adjuster.end_trial(0.5, 1.0, 0.0, &rules());
         }
         assert!(tried.iter().zip([0.125, 0.075, 0.075, 0.125]).all(|(a, b)| close(*a, b)));
         // Equal utilities change nothing.
@@ -249,7 +374,7 @@ pub mod tests {
         assert_eq!(after(&mut adjuster, DOWN).min, 15.0);
         // Around 15 packets: 10 marks more, 20 less.
         assert_eq!(adjuster.trial(&rules()).min, 10.0);
-        adjuster.end_period(BUSY, 0.5, &rules());
+        adjuster.end_trial(0.5, 1.0, 0.0, &rules());
         assert_eq!(adjuster.trial(&rules()), Setting { lambda: 0.05, min: 20.0 });
         let one_sided = Rules { both_sides: false, ..rules() };
         adjuster.trials = 0;
@@ -265,21 +390,73 @@ pub mod tests {
         let bounded = Rules { lambda_max: 0.12, min_max: 12.0, ..rules() };
         let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
         assert_eq!(adjuster.trial(&bounded).lambda, 0.12);
-        (0..8).for_each(|n| adjuster.end_period(BUSY, UP[n % 4], &bounded));
+        (0..2).for_each(|_| _ = after_by(&mut adjuster, UP, 0.0, &bounded));
         assert_eq!(adjuster.center.lambda, 0.12);
-        (0..40).for_each(|n| adjuster.end_period(BUSY, DOWN[n % 4], &bounded));
+        (0..10).for_each(|_| _ = after_by(&mut adjuster, DOWN, 0.0, &bounded));
         assert_eq!(adjuster.center, Setting { lambda: 0.05, min: 12.0 });
     }
 
     #[test]
-    fn an_idle_period_counts_or_begins_anew() {
-        let idle = Measured { sent: 0, queue: 0.0, is_idle: true };
-        let skips = Rules { skips_idle: true, ..rules() };
-        for (rules, trials) in [(rules(), 2), (skips, 0)] {
+    fn an_idle_period_counts_begins_anew_or_is_left_out() {
+        let idle = Measured { is_idle: true, ..Measured::default() };
+        for (choice, trials) in [(Idle::Counts, 2), (Idle::BeginsAnew, 0), (Idle::Pauses, 1)] {
+            let rules = Rules { idle: choice, ..rules() };
             let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
-            adjuster.end_period(BUSY, 0.5, &rules);
-            adjuster.end_period(idle, 0.6, &rules);
+            adjuster.end_period(Measured { sent: 1, ..Measured::default() }, &place(), &rules);
+            adjuster.end_period(idle, &place(), &rules);
             assert_eq!(adjuster.trials, trials);
+        }
+    }
+
+    /// Pairs differ by 0.1, or by half of that.
+    #[test]
+    fn utilities_within_the_tolerance_are_alike() {
+        let lambda = |tolerance| {
+            let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
+            let rules = Rules { tolerance, ..rules() };
+            after_by(&mut adjuster, [0.9, 0.8, 0.75, 0.8], 0.0, &rules).lambda
+        };
+        assert!(close(lambda(0.04), 0.125) && close(lambda(0.06), 0.1));
+    }
+
+    const UNDECIDED: [f64; 4] = [0.9, 0.8, 0.9, 0.8];
+
+    /// Where trials disagree: a queue that is never short is marked more; else a line that is not
+    /// busy, less, and one that is busy as at the start.
+    #[test]
+    fn the_queue_and_the_line_decide_where_trials_disagree() {
+        for (least, busy, expected) in
+            [(15.1, 0.8, 0.125), (15.1, 0.9, 0.125), (15.0, 0.8, 0.1), (15.0, 0.9, 0.075)]
+        {
+            let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
+            let rules = Rules { busy: Some(busy), ..rules() };
+            let lambda = after_by(&mut adjuster, UNDECIDED, least, &rules).lambda;
+            assert!(close(lambda, expected), "{least} {busy}: {lambda}");
+        }
+        let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
+        let [idle, busy] = [0.9, 0.8].map(|busy| Rules { busy: Some(busy), ..rules() });
+        let mut settings = Vec::new();
+        for rules in [&idle, &idle, &idle, &idle, &busy, &busy, &busy, &busy] {
+            settings.push(after_by(&mut adjuster, UNDECIDED, 0.0, rules));
+        }
+        let lambdas = [0.075, 0.05, 0.05, 0.05, 0.05, 0.075, 0.1, 0.1];
+        assert!(settings.iter().zip(lambdas).all(|(it, lambda)| close(it.lambda, lambda)));
+        let mins: Vec<f64> = settings.iter().map(|it| it.min).collect();
+        assert_eq!(mins, [10.0, 10.0, 10.0, 15.0, 10.0, 10.0, 10.0, 10.0]);
+    }
+
+    /// On a busy line lambda falls to its start, and no further.
+    #[test]
+    fn a_busy_line_is_not_marked_less_than_at_first() {
+        for (busy, lowest) in [(0.7, 0.1), (0.9, 0.05)] {
+            let mut adjuster = Adjuster::new(Setting { lambda: 0.1, min: 10.0 });
+            let rules = Rules { busy: Some(busy), ..rules() };
+            let up = after_by(&mut adjuster, UP, 0.0, &rules).lambda;
+            assert!(close(up, 0.125));
+            for _ in 0..3 {
+                after_by(&mut adjuster, DOWN, 0.0, &rules);
+            }
+            assert!(close(adjuster.center.lambda, lowest), "{}", adjuster.center.lambda);
         }
     }
 }

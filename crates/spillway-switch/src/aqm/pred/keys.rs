@@ -1,6 +1,6 @@
 //! The keys of PRED's parts: the counter of flows, the adjuster, and the table.
 
-use super::adjuster::{Rules, Setting, Shape};
+use super::adjuster::{Idle, RoundTrips, Rules, Setting, Shape};
 use super::counter::Kind;
 use crate::aqm::bytes_of;
 use crate::catalogue::Environment;
@@ -41,6 +41,7 @@ pub(super) struct Fcs {
 #[derive(Clone, Debug)]
 pub(super) struct Qla {
     pub period: Time,
+    pub base_rtt: Time,
     pub rules: Rules,
     pub of_port: bool,
     pub by_time: bool,
@@ -60,6 +61,16 @@ pub(super) struct Steps {
 /// The delays of the testbed's control plane in picoseconds (section 4.3): reading, and writing.
 pub(super) const READING: (u64, u64) = (5_000_000_000, 12_000_000_000);
 pub(super) const WRITING: (u64, u64) = (80_000_000_000, 110_000_000_000);
+
+/// Whether the defaults are those of the paper's text.
+pub(super) fn read_preset(section: &mut Section) -> Result<bool, SettingsError> {
+    let meaning = "whose defaults other keys have: those measured here to hold the queue, or the paper's text";
+    section.choice("preset", &[("settled", false), ("paper", true)], meaning)
+}
+
+/// What the settled preset has: the largest min in packets, and the largest lambda.
+const MIN_MAX: f64 = 30.0;
+const LAMBDA_MAX: f64 = 0.3;
 
 /// The keys of the counter of flows.
 pub(super) fn read_fcs(
@@ -99,13 +110,24 @@ pub(super) fn read_fcs(
 pub(super) fn read_qla(
     section: &mut Section,
     environment: &Environment,
+    is_paper: bool,
     first: Setting,
     max: f64,
 ) -> Result<Option<Qla>, SettingsError> {
     if !section.flag("qla", true, "whether small trials adjust lambda and min (QLA)")? {
         let of_utility = ["beta", "phi", "q_left", "mean", "qla_scope", "idle"];
         let of_steps = ["delta", "lambda_min", "lambda_max", "min_step", "min_max", "min_trials"];
-        for keys in [&["plane", "t_qla"][..], &of_utility, &of_steps] {
+        let of_trials = [
+            "plane",
+            "t_qla",
+            "trials",
+            "trial_rtts",
+            "settle_rtts",
+            "tolerance",
+            "decides",
+            "busy",
+        ];
+        for keys in [&of_trials[..], &of_utility, &["phi_end"], &of_steps] {
             section.needs("qla = true", keys)?;
         }
         return Ok(None);
@@ -115,7 +137,8 @@ pub(super) fn read_qla(
     let planes = [("data", false), ("control", true)];
     let meaning = "where it runs: control is the testbed's, with its delays";
     let is_slow = section.choice("plane", &planes, meaning)?;
-    let meaning = "the length of a trial; by default 5 base RTTs, or 400ms on the control plane";
+    let meaning = "how often it measures, the text's length of a trial; by default 5 base RTTs, or 400ms on the \
+                   control plane";
     let takes = "a time above 0, such as \"25.2us\"";
     let period = section
         .optional("t_qla", takes, meaning, |section| section.positive_time("t_qla", "", meaning))?;
@@ -124,19 +147,37 @@ pub(super) fn read_qla(
     if is_slow && period.ps() < READING.1 + WRITING.1 {
         return Err(section.error("t_qla", "the control plane needs 122 ms to read and write"));
     }
+    let round_trips = read_trials(section, is_paper || is_slow)?;
     let beta =
         section.number("beta", 0.4, Range::Unit, "the weight of throughput in the utility")?;
     let shapes =
         [("linear", Shape::Linear), ("square", Shape::Square), ("reciprocal", Shape::Reciprocal)];
     let meaning = "how the utility falls with the mean queue, from `q_left` on";
     let shape = section.choice("phi", &shapes, meaning)?;
-    let q_left =
-        section.amount("q_left", "15pkt", "the mean queue up to which shorter is no better")?;
+    let meaning = "the mean queue up to which shorter is no better";
+    let q_left = section.amount("q_left", if is_paper { "15pkt" } else { "14pkt" }, meaning)?;
     let q_left = packets(q_left);
     if q_left >= max {
         return Err(
             section.error("q_left", "the utility falls from here to `max`; it must be less")
         );
+    }
+    let phi_end = match shape {
+        Shape::Reciprocal => {
+            section.needs("phi = \"linear\" or \"square\"", &["phi_end"])?;
+            max
+        }
+        _ => {
+            let meaning = "the mean queue from which on its utility is 0; by default `max`";
+            let takes = "a length such as \"65pkt\" or \"100KB\"";
+            let given = section.optional("phi_end", takes, meaning, |section| {
+                section.amount("phi_end", "", meaning)
+            })?;
+            given.map_or(max, packets)
+        }
+    };
+    if phi_end <= q_left || phi_end > max {
+        return Err(section.error("phi_end", "it must be above `q_left`, and at most `max`"));
     }
     let meanings = "the mean queue: over time, or over what arrivals find";
     let by_time = section.choice("mean", &[("time", true), ("arrivals", false)], meanings)?;
@@ -145,12 +186,13 @@ pub(super) fn read_qla(
     let step = section.number("delta", 0.025, Range::Positive, "a step of lambda")?;
     let meaning = "the least lambda; below it, `min` moves instead";
     let lambda_min = section.number("lambda_min", 0.05, Range::Positive, meaning)?;
-    let meaning = "the largest lambda; none by default";
+    let meaning = "the largest lambda; by default 0.3, or where it begins if that is more; none with the preset of the text";
     let takes = "a number in (0, inf)";
     let lambda_max = section.optional("lambda_max", takes, meaning, |section| {
         section.number("lambda_max", None, Range::Positive, meaning)
     })?;
-    let lambda_max = lambda_max.unwrap_or(f64::INFINITY);
+    let lambda_max =
+        lambda_max.unwrap_or(if is_paper { f64::INFINITY } else { first.lambda.max(LAMBDA_MAX) });
     if lambda_max < first.lambda || first.lambda < lambda_min {
         let problem = "lambda must be from lambda_min to lambda_max";
         return Err(section.error("lambda", problem));
@@ -167,35 +209,92 @@ pub(super) fn read_qla(
         let problem = format!("{min_step} is not valid; a step is above 0, and finite");
         return Err(section.error("min_step", problem));
     }
-    let meaning = "the largest `min`; by default `max`";
+    let meaning = "the largest `min`; by default 30 packets, and `max` with the text's preset";
     let takes = "a length such as \"65pkt\" or \"100KB\"";
     let min_max = section
         .optional("min_max", takes, meaning, |section| section.amount("min_max", "", meaning))?;
-    let min_max = min_max.map_or(max, packets);
+    let min_max =
+        min_max.map_or(if is_paper { max } else { max.min(first.min.max(MIN_MAX)) }, packets);
     if min_max < first.min || min_max > max {
         return Err(section.error("min_max", "it must be from `min` to `max`"));
     }
     let trials = [("both-sides", true), ("one-side", false)];
     let meaning = "what is compared where `min` moves: a step less with a step more, or with none";
     let both_sides = section.choice("min_trials", &trials, meaning)?;
-    let meaning = "what a trial without a packet does: it counts, or the four trials begin anew";
-    let skips_idle =
-        section.choice("idle", &[("counts", false), ("begins-anew", true)], meaning)?;
+    let meaning = "the difference of utilities up to which they are alike";
+    let default = if is_paper { 0.0 } else { 0.001 };
+    let tolerance = section.number("tolerance", default, Range::Unit, meaning)?;
+    let busy = read_decides(section, is_paper)?;
+    let meaning = "what a period without a packet does: it counts, the four trials begin anew, or it is left out";
+    let others = [("counts", Idle::Counts), ("begins-anew", Idle::BeginsAnew)];
+    let pauses = ("pauses", Idle::Pauses);
+    let options =
+        if is_paper { [others[0], others[1], pauses] } else { [pauses, others[0], others[1]] };
+    let idle = section.choice("idle", &options, meaning)?;
     let rules = Rules {
         beta,
         shape,
         q_left,
-        max,
+        phi_end,
+        round_trips,
         step,
+        lambda_first: first.lambda,
         lambda_min,
         lambda_max,
         min_step: packets(min_step),
         min_first: first.min,
         min_max,
         both_sides,
-        skips_idle,
+        tolerance,
+        busy,
+        idle,
     };
-    Ok(Some(Qla { period, rules, of_port, by_time, is_slow }))
+    let base_rtt = environment.base_rtt;
+    Ok(Some(Qla { period, base_rtt, rules, of_port, by_time, is_slow }))
+}
+
+/// Two options of a choice, the first of which is the default.
+fn first_if<T: Copy>(
+    condition: bool,
+    one: (&'static str, T),
+    other: (&'static str, T),
+) -> [(&'static str, T); 2] {
+    if condition { [one, other] } else { [other, one] }
+}
+
+/// What decides where trials disagree: the share from which the line counts as busy, if it does.
+fn read_decides(section: &mut Section, is_paper: bool) -> Result<Option<f64>, SettingsError> {
+    let meaning = "what moves lambda and `min`: the trials alone, or where they disagree the queue and the line";
+    let options = first_if(is_paper, ("trials", false), ("trials-and-line", true));
+    if !section.choice("decides", &options, meaning)? {
+        section.needs("decides = \"trials-and-line\"", &["busy"])?;
+        return Ok(None);
+    }
+    let meaning = "the share of the line in use from which on it counts as busy";
+    section.number("busy", 0.85, Range::Share, meaning).map(Some)
+}
+
+/// How long trials last.
+fn read_trials(
+    section: &mut Section,
+    are_periods: bool,
+) -> Result<Option<RoundTrips>, SettingsError> {
+    let meaning = "how long a trial lasts: round trips, of the base RTT and the wait in the queue, or `t_qla`";
+    let options = first_if(are_periods, ("period", false), ("round-trips", true));
+    if !section.choice("trials", &options, meaning)? {
+        section.needs("trials = \"round-trips\"", &["trial_rtts", "settle_rtts"])?;
+        return Ok(None);
+    }
+    let all = section.number("trial_rtts", 30.0, Range::Positive, "round trips of a trial")?;
+    let meaning =
+        "round trips at a trial's beginning that are left out, while senders answer the setting";
+    let settling = section.number("settle_rtts", 10.0, Range::NotNegative, meaning)?;
+    if settling >= all {
+        let problem =
+            format!("{settling} is not below trial_rtts = {all}: nothing would be measured");
+        return Err(section.error("settle_rtts", problem));
+    }
+    Ok(Some(RoundTrips { all, settling }))
 }
 
 /// The keys of the table.

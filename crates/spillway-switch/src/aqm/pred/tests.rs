@@ -1,8 +1,14 @@
+use super::adjuster::Rules;
 use super::*;
 use crate::aqm::tests::leaving;
 use crate::sharing::tests::{arrival, filled};
 
+/// With the text's defaults.
 fn pred(text: &str) -> Pred {
+    settled(&format!("preset = \"paper\"\n{text}"))
+}
+
+fn settled(text: &str) -> Pred {
     let mut section = Section::new("aqm", text.parse().unwrap());
     Pred::read(&mut section, &Environment::example(1)).unwrap()
 }
@@ -265,6 +271,73 @@ fn periods_follow_the_base_rtt() {
     let fcs = pred.params.fcs.as_ref().unwrap();
     assert_eq!(fcs.period, Time::from_ns(31_250));
     assert_eq!(pred.period(), Some(Time::from_us(125)));
+    assert_eq!(pred.params.qla.as_ref().unwrap().rules.round_trips, None);
+    // Measured as often, but a trial lasts for thirty round trips.
+    let settled = settled("");
+    assert_eq!(settled.period(), Some(Time::from_us(125)));
+    let round_trips = settled.params.qla.as_ref().unwrap().rules.round_trips;
+    assert_eq!(round_trips, Some(adjuster::RoundTrips { all: 30.0, settling: 10.0 }));
+}
+
+/// Without a queue a period of 125 us is five round trips: two are left out, and the third to the
+/// sixth count. With 75,000 bytes, 60 us, it is 125 / 85 of them.
+#[test]
+fn a_trial_counts_round_trips_and_leaves_the_first_out() {
+    let mut pred = settled("delta = 0.01");
+    let empty = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
+    let lambda = |pred: &Pred| pred.live[0].lambda;
+    for period in 1..=6 {
+        assert!(close(lambda(&pred), 0.11), "{period}");
+        // A packet passes, so the period is not left out: 1.2 us of 125.
+        pred.on_arrival(&packet(125 * period - 1, 1), &empty);
+        pred.on_timer(Time::from_us(125 * period), &empty);
+    }
+    assert!(close(lambda(&pred), 0.09));
+    assert!(close(pred.adjusters[0].utility, 0.4 * 1.2 / 125.0 + 0.6));
+    // 30 round trips of 85 us are 2,550 us, more than 20 periods.
+    let mut pred = settled("delta = 0.01");
+    let full = filled(&[75_000]);
+    pred.sums[0].length = 50;
+    (1..=20).for_each(|period| pred.on_timer(Time::from_us(125 * period), &full));
+    assert!(close(lambda(&pred), 0.11));
+    pred.on_timer(Time::from_us(125 * 21), &full);
+    assert!(close(lambda(&pred), 0.09));
+}
+
+#[test]
+fn an_idle_period_is_left_out() {
+    let mut pred = settled("");
+    let empty = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
+    (1..=100).for_each(|period| pred.on_timer(Time::from_us(125 * period), &empty));
+    assert!(close(pred.live[0].lambda, 0.125) && pred.adjusters[0].utility.is_nan());
+}
+
+#[test]
+fn the_text_s_values_are_a_preset() {
+    let keys = |text: &str| {
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        Pred::read(&mut section, &Environment::example(1)).unwrap();
+        section.finish().unwrap()
+    };
+    let written = "trials = \"period\"\nq_left = \"15pkt\"\ntolerance = 0.0\n\
+                   decides = \"trials\"\nidle = \"counts\"\n";
+    let bounds = "phi_end = \"500KB\"\nmin_max = \"500KB\"\nlambda_max = 1e300\n";
+    let both = [format!("{written}{bounds}"), "preset = \"paper\"".into()].map(|text| {
+        let rules = settled(&text).params.qla.clone().unwrap().rules;
+        (format!("{:?}", Rules { lambda_max: 0.0, ..rules }), keys(&text))
+    });
+    assert_eq!(both[0].0, both[1].0);
+    // Whatever the preset decides is told.
+    for key in ["trials", "q_left", "tolerance", "decides", "idle"] {
+        assert_eq!(both[0].1[key], both[1].1[key], "{key}");
+    }
+}
+
+#[test]
+fn phi_ends_at_max_or_before() {
+    let end = |text: &str| settled(text).params.qla.clone().unwrap().rules.phi_end;
+    assert_eq!(end("max = \"60KB\""), 40.0);
+    assert_eq!(end("phi_end = \"65pkt\""), 65.0);
 }
 
 /// From the least lambda, the trial that marks less still marks more if there are more flows.
@@ -273,7 +346,10 @@ fn a_step_may_be_almost_the_least_lambda() {
     let pred = pred("lambda = 0.05\ndelta = 0.049");
     let qla = pred.params.qla.as_ref().unwrap();
     let mut adjuster = pred.adjusters[0].clone();
-    adjuster.end_period(Measured::default(), 0.5, &qla.rules);
+    let rate = Environment::example(1).port_rates[0];
+    let (period, base_rtt) = (qla.period, qla.base_rtt);
+    let place = Place { rate, period, base_rtt, packet: 1500.0 };
+    adjuster.end_period(Measured::default(), &place, &qla.rules);
     assert!(close(adjuster.trial(&qla.rules).lambda, 0.001));
 }
 
@@ -297,6 +373,9 @@ fn what_cannot_be_is_refused() {
         ("q_left = \"600KB\"", "aqm.q_left: "),
         ("min_max = \"5pkt\"", "aqm.min_max: "),
         ("min_max = \"600KB\"", "aqm.min_max: "),
+        ("phi_end = \"14pkt\"", "aqm.phi_end: it must be above `q_left`, and at most `max`"),
+        ("phi_end = \"600KB\"", "aqm.phi_end: it must be above `q_left`"),
+        ("settle_rtts = 30", "aqm.settle_rtts: 30 is not below trial_rtts = 30: nothing would be"),
         ("min_step = \"0pkt\"", "aqm.min_step: 0pkt is not valid; a step is above 0, and finite"),
         ("min_step = \"unlimited\"", "aqm.min_step: unlimited is not valid; "),
         (

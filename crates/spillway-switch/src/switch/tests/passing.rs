@@ -150,9 +150,20 @@ const EAGER: [(&str, &str); 22] = [
     ("ecn-sharp", "instant = \"9us\"\ntarget = \"0us\"\ninterval = \"3us\""),
     ("pie", "target = \"1us\"\nupdate_interval = \"3us\"\nalpha = 9e4\nbeta = 9e5"),
     ("pie", "target = \"1us\"\nupdate_interval = \"3us\"\nalpha = 9e4\ndelay = \"rate\""),
-    ("pred", "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3"),
-    ("pred", "min = \"0pkt\"\nt_qla = \"9us\"\nmean = \"arrivals\"\nqla_scope = \"port\""),
-    ("pred", "max = \"0pkt\"\nmin = \"0pkt\"\nqla = false\ncounter = \"exact\""),
+    (
+        "pred",
+        "preset = \"paper\"\nmin = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\n\
+         places = 3",
+    ),
+    (
+        "pred",
+        "preset = \"paper\"\nmin = \"0pkt\"\nt_qla = \"9us\"\nmean = \"arrivals\"\n\
+         qla_scope = \"port\"",
+    ),
+    (
+        "pred",
+        "preset = \"paper\"\nmax = \"0pkt\"\nmin = \"0pkt\"\nqla = false\ncounter = \"exact\"",
+    ),
     ("ecn", "threshold = \"0pkt\"\nmarks_at = \"departure\""),
     (
         "ecn",
@@ -170,7 +181,7 @@ const EAGER: [(&str, &str); 22] = [
     (
         "pred",
         "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3\n\
-         marks_at = \"departure\"",
+         marks_at = \"departure\"\ntrial_rtts = 1\nsettle_rtts = 0.3",
     ),
     ("acc", "interval = \"3us\"\nexploration = 0.3"),
     ("acc", "interval = \"2us\"\nexploration = 0\nidle = \"decides\"\nnot_ect = \"drop\""),
