@@ -394,3 +394,123 @@ class NoLevels(Tagger):
 
     def level(self, packet):
         return 1
+
+
+class Squares(Aqm):
+    """Marks all from where a slope times N squared reaches a half: PRED's table of one bit."""
+
+    id = "squares"
+    knows_packets = True
+    slope: float = 0.1
+
+    def start(self, switch):
+        self.window_ps = 50_000_000
+        self.counts = [[self.window_ps, 0, set()] for _ in range(switch.ports)]
+
+    def on_arrival(self, arrival: Arrival, buffer: Buffer):
+        assert arrival.seq is not None
+        port = self.counts[buffer.port_of(arrival.queue)]
+        if arrival.now_ps >= port[0]:
+            missed = (arrival.now_ps - port[0]) // self.window_ps
+            port[:] = [
+                port[0] + self.window_ps * (missed + 1),
+                0 if missed else len(port[2]),
+                set(),
+            ]
+        port[2].add(arrival.flow)
+        over = buffer.bytes(arrival.queue) - 15_000
+        marks = over > 0 and self.per_byte(max(port[1], len(port[2]))) * over >= 0.5
+        return Verdict.MARK if marks else Verdict.PASS
+
+    def per_byte(self, flows):
+        return self.slope * float(flows * flows) / 100_000
+
+    def sample(self, now_ps: int, queue: int, buffer: Buffer):
+        edge, last, seen = self.counts[buffer.port_of(queue)]
+        if now_ps >= edge:
+            last, seen = (len(seen), set()) if now_ps - edge < self.window_ps else (0, set())
+        flows = max(last, len(seen), 1)
+        return {
+            "min_bytes": 15_000,
+            "max_bytes": 500_000,
+            "slope_per_mb": self.slope * float(flows * flows) * 1e6 / 100_000,
+            "flows": flows,
+            "lambda": self.slope,
+        }
+
+
+class Hears(Aqm):
+    """Marks what waits for data, and keeps an account of what it hears."""
+
+    id = "hears"
+    heard: ClassVar[dict[str, int]] = {}
+
+    def on_arrival(self, arrival: Arrival, buffer: Buffer):
+        self.heard["controls"] = self.heard.get("controls", 0) + arrival.is_control
+        return Verdict.MARK if buffer.packets(arrival.queue) else Verdict.PASS
+
+    def on_departure(self, departure: Departure, buffer: Buffer):
+        self.heard["capable"] = self.heard.get("capable", 0) + departure.ect
+        return Verdict.PASS
+
+    def on_mark(self, queue: int, size: int):
+        self.heard["marks"] = self.heard.get("marks", 0) + 1
+
+
+class Turns(Aqm):
+    """Hears of turns."""
+
+    id = "turns"
+    heard: ClassVar[list[int]] = []
+
+    def on_departure(self, departure: Departure, buffer: Buffer):
+        return Verdict.PASS
+
+    def on_send(self, now_ps: int, queue: int, size: int, begins: bool, buffer: Buffer):
+        self.heard.append(begins)
+
+
+class Samples(Aqm):
+    """Gives numbers as it is told."""
+
+    id = "samples"
+    name: str = "flows"
+    value: float = 1.0
+
+    def on_departure(self, departure: Departure, buffer: Buffer):
+        return Verdict.PASS
+
+    def sample(self, now_ps: int, queue: int, buffer: Buffer):
+        return {self.name: self.value}
+
+
+class AsksForSizes(Aqm):
+    """Asks for what taggers may know."""
+
+    id = "asks-for-sizes"
+    knows_sizes = True
+
+    def on_arrival(self, arrival, buffer):
+        return Verdict.PASS
+
+
+class AsksForFlows(Aqm):
+    """Misspells what it asks for."""
+
+    id = "asks-for-flows"
+    knows_packet = True
+
+    def on_arrival(self, arrival, buffer):
+        return Verdict.PASS
+
+
+class Counts(Aqm):
+    """Has a hook of sharing policies."""
+
+    id = "counts"
+
+    def on_arrival(self, arrival, buffer):
+        return Verdict.PASS
+
+    def counters(self):
+        return {}

@@ -190,6 +190,21 @@ def test_a_plug_in_that_no_variant_names(command):
             "MisspeltHook has on_dequeu, which is no hook",
             "on_dequeue?",
         ),
+        (
+            f"{plugins.HERE}:AsksForSizes",
+            "AsksForSizes asks for knows_sizes, which Aqm does not give",
+            "did you mean knows_packets?",
+        ),
+        (
+            f"{plugins.HERE}:AsksForFlows",
+            "AsksForFlows asks for knows_packet, which Aqm does not give",
+            "did you mean knows_packets?",
+        ),
+        (
+            f"{plugins.HERE}:Counts",
+            "Counts has counters, which is a hook of Sharing and is never called of Aqm",
+            "_counters",
+        ),
         (f"{plugins.HERE}:NoLevel", "NoLevel has no level", "must have level"),
         (
             f"{plugins.HERE}:MisspeltLevel",
@@ -355,3 +370,26 @@ def test_a_key_of_all_taggers_is_taken():
         spillway.ScenarioError, match="the parameter acks of Acks is a key of every"
     ):
         describe(Acks)
+
+
+@pytest.mark.parametrize(
+    ("sets", "error"),
+    [
+        (["name=flow"], 'sample has no "flow"; did you mean `flows`?'),
+        (["value=1.5"], "it has returned 1.5; expected a number as flows"),
+    ],
+)
+def test_numbers_that_the_table_lacks(sets, error):
+    options = ["switch.aqm=samples", *(f"switch.aqm.{each}" for each in sets)]
+    with pytest.raises(spillway.PluginError, match="in sample at") as raised:
+        spillway.run(TINY, set=[*options, "record.aqm_interval=100us"], plugins=plugins.Samples)
+    assert error in str(raised.value.__cause__)
+
+
+def test_an_aqm_that_hears_of_turns_needs_some(command):
+    sets = ["--set", "switch.aqm=turns", "--plugin", f"{plugins.HERE}:Turns"]
+    refused(
+        command("run", TINY, *sets),
+        '"turns" is not valid where queues are served by "fifo", which has no turns',
+        "",
+    )

@@ -77,6 +77,52 @@ def test_an_aqm_of_ones_own_is_ecn(scenario):
 
 
 @pytest.mark.parametrize("where", ["switch", "nic"])
+def test_an_aqm_of_ones_own_may_count_flows(where):
+    # With a table of one bit the text's formula is 0 or 1, by N squared.
+    built_in = '{ kind = "pred", preset = "paper", qla = false, f = "n-squared", lambda = 2.0, '
+    built_in += 'counter = "exact", t_fcs = "50us", table_step = "1B", table_bits = 1 }'
+    runs = [
+        spillway.run(
+            "incast-star",
+            set=[
+                *("warmup=0ms", "duration=3ms", "stop=3ms", "switch.queue_limit=1000pkt"),
+                *("record.aqm_interval=7us", "transport.initial_window=40pkt"),
+                # Two flows of each host wait in its NIC.
+                "traffic.senders.flows_per_pair=2",
+                *("switch.aqm=none", f"{where}.aqm={aqm}"),
+            ],
+            plugins=classes,
+        )
+        for aqm, classes in (
+            (built_in, ()),
+            ('{ kind = "squares", slope = 2.0 }', plugins.Squares),
+        )
+    ]
+    for table in ("flows", "queues", "drops", "aqm"):
+        first, second = (run.table(table) for run in runs)
+        assert first.equals(second), table
+    first, second = (without_cost(run.summary) for run in runs)
+    assert first == second and first["marks"] > 0
+    assert runs[0].aqm.num_rows > 0 or where == "nic"
+
+
+def test_an_aqm_hears_of_marks_and_knows_what_packets_are():
+    plugins.Hears.heard.clear()
+    sets = ["switch.aqm=hears", "duration=3ms", "stop=3ms", "warmup=0ms"]
+    result = spillway.run("incast-star", set=sets, plugins=plugins.Hears)
+    heard = plugins.Hears.heard
+    assert heard["marks"] == result.summary["marks"] > 0
+    assert heard["controls"] > 0 and heard["capable"] > 0
+
+
+def test_an_aqm_hears_of_turns():
+    plugins.Turns.heard.clear()
+    queues = ["switch.queues_per_port=3", "switch.scheduling=dwrr", "switch.aqm=turns"]
+    spillway.run(TINY, set=queues, plugins=plugins.Turns)
+    assert {True, False} == set(plugins.Turns.heard)
+
+
+@pytest.mark.parametrize("where", ["switch", "nic"])
 def test_an_aqm_may_decide_on_the_way_out_alone(where):
     def run(plugin, *more):
         settings = [f"{where}.aqm={plugin.id}", f"{where}.aqm.limit_us=5", *more]

@@ -80,7 +80,7 @@ impl Discipline {
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
-        let flow = packets.connection_of(id);
+        let (flow, seq) = (packets.connection_of(id), packets.contents(id).seq);
         let packet = &mut packets[id];
         (packet.time, packet.queue_class) = (now, queue_class);
         let arrival = Arrival {
@@ -91,6 +91,7 @@ impl Discipline {
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
             is_control: packet.flags & flags::CONTROL != 0,
             flow,
+            seq,
         };
         let outcome = self.decide(&arrival, packet.flags & flags::ECT != 0);
         self.carry_out(outcome, now, packet)?;

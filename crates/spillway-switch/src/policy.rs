@@ -25,6 +25,8 @@ pub struct Arrival {
     /// The number of its connection, which is that of the flow that opened it, for an AQM that
     /// [knows flows](crate::aqm::Aqm::knows_flows); else 0.
     pub flow: u32,
+    /// Its first byte within its own flow, for such an AQM; else 0.
+    pub seq: u64,
 }
 
 /// A packet that has waited and is about to be sent.

@@ -46,6 +46,11 @@ class _Policy(Plugin):
     period_ps: int | None = None
     """The interval of calls of `on_timer`, the first after one period; `None` for no calls."""
 
+    knows_packets: bool = False
+    """Whether arrivals have `flow` and `seq`; else both are `None`. For an AQM the flow is the one
+    that opened the packet's connection.
+    """
+
     def start(self, switch: Switch) -> None:
         """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
 
@@ -75,9 +80,6 @@ class _Policy(Plugin):
 
 class Sharing(_Policy):
     """A policy for sharing a switch's buffer. Scenarios name it in `switch.sharing`."""
-
-    knows_packets: bool = False
-    """Whether arrivals have `flow` and `seq`; else both are `None`."""
 
     def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
         """Whether an arrival may join its queue, which does not count it yet.
@@ -116,6 +118,25 @@ class Aqm(_Policy):
 
     def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
         """The outcome for an arrival, before the sharing policy sees it."""
+        raise NotImplementedError
+
+    def on_mark(self, queue: int, size: int) -> None:
+        """A packet of a queue has been marked."""
+
+    def on_send(self, now_ps: int, queue: int, size: int, begins: bool, buffer: Buffer) -> None:
+        """A packet begins to be sent; `begins`: with it a turn of its queue.
+
+        A class that has this hook or `on_vain_turn` needs a scheduler that serves queues in turn.
+        """
+
+    def on_vain_turn(self, now_ps: int, queue: int, buffer: Buffer) -> None:
+        """A turn of a queue that has a packet begins, and nothing is sent in it."""
+
+    def sample(self, now_ps: int, queue: int, buffer: Buffer) -> dict[str, float] | None:
+        """By which numbers it would mark an arrival now, for the table `aqm`.
+
+        They are named as its columns are, from `min_bytes` to `utility`. `None` for no row.
+        """
         raise NotImplementedError
 
 

@@ -127,6 +127,7 @@ def describe(plugin: type[Plugin]) -> Description:
         if not hook.startswith("_") and getattr(plugin, hook) is not theirs
     ]
     _check_names(plugin, base)
+    _check_flags(plugin, base)
     if not any(hook in hooks for hook in needed):
         kind = base.__name__
         hint = f"every plug-in that derives from {kind} must have {' or '.join(needed)}"
@@ -152,6 +153,37 @@ def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
             raise ScenarioError(
                 f"{plugin.__name__} has {name}, which is no hook",
                 f"did you mean {near[0]}?" if near else f"there are {hooks}",
+            )
+
+
+_ASKING = ("asks_", "knows_", "watches_", "hears_", "passes_", "echoes_")
+"""How the names of flags begin by which a class asks for something."""
+
+
+def _check_flags(plugin: type[Plugin], base: type[Plugin]) -> None:
+    """Refuses what a class asks for and would not get."""
+    name, kind = plugin.__name__, base.__name__
+    flags = [flag for flag in dir(base) if flag.startswith(_ASKING)]
+    asked = [flag for flag in dir(plugin) if flag.startswith(_ASKING) and flag not in flags]
+    for flag in asked:
+        if getattr(plugin, flag) is True:
+            near = difflib.get_close_matches(flag, flags, 1)
+            valid = f"it may ask for {', '.join(flags)}" if flags else f"{kind} has no such flags"
+            raise ScenarioError(
+                f"{name} asks for {flag}, which {kind} does not give",
+                f"did you mean {near[0]}?" if near else valid,
+            )
+    others = {
+        hook: other.__name__
+        for other, _ in ROOMS.values()
+        for hook, _ in inspect.getmembers(other, inspect.isfunction)
+        if not hook.startswith("_") and not hasattr(base, hook)
+    }
+    for hook, other in others.items():
+        if inspect.isfunction(getattr(plugin, hook, None)):
+            raise ScenarioError(
+                f"{name} has {hook}, which is a hook of {other} and is never called of {kind}",
+                f"if it is no hook, call it something else: _{hook}",
             )
 
 

@@ -3,8 +3,9 @@
 use super::copying::unchanging;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 use spillway_settings::nearest_name;
+use spillway_switch::aqm::AqmSample;
 use spillway_switch::policy::{self, Admission, Victim};
 use spillway_switch::{Buffer, DropReason, QueueId};
 
@@ -132,6 +133,52 @@ pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<policy::Verdict> {
         Verdict::MarkOrDrop => policy::Verdict::MarkOrDrop,
         Verdict::Drop => policy::Verdict::Drop,
     })
+}
+
+/// The numbers of the table `aqm` that an answer of `sample` may have.
+const NUMBERS: [&str; 8] = [
+    "min_bytes",
+    "max_bytes",
+    "slope_per_mb",
+    "max_probability",
+    "probability",
+    "flows",
+    "lambda",
+    "utility",
+];
+
+/// The meaning of an answer of `sample`: a dict of some of these numbers, or `None`.
+pub fn sample(answer: &Bound<'_, PyAny>) -> PyResult<Option<AqmSample>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let given = answer.cast::<PyDict>().map_err(|_| wrong(answer, "a dict, or None"))?;
+    for (name, _) in given.iter() {
+        let name: String = name.extract()?;
+        if !NUMBERS.contains(&name.as_str()) {
+            let hint = nearest_name(&name, NUMBERS.into_iter());
+            return Err(PyValueError::new_err(format!("sample has no {name:?}; {hint}")));
+        }
+    }
+    fn of<'py, T: FromPyObjectOwned<'py>>(
+        given: &Bound<'py, PyDict>,
+        name: &str,
+    ) -> PyResult<Option<T>> {
+        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else {
+            return Ok(None);
+        };
+        value.extract().map(Some).map_err(|_| wrong(&value, &format!("a number as {name}")))
+    }
+    Ok(Some(AqmSample {
+        min_bytes: of(given, NUMBERS[0])?,
+        max_bytes: of(given, NUMBERS[1])?,
+        slope_per_mb: of(given, NUMBERS[2])?,
+        max_probability: of(given, NUMBERS[3])?,
+        probability: of(given, NUMBERS[4])?,
+        flows: of(given, NUMBERS[5])?,
+        lambda: of(given, NUMBERS[6])?,
+        utility: of(given, NUMBERS[7])?,
+    }))
 }
 
 /// Checks that a hook without an answer has returned None.

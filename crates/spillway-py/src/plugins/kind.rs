@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use spillway_net::transport::receiver::EcnEcho;
 use spillway_settings::{Section, SettingsError};
+use spillway_switch::aqm::check_turns;
 use spillway_switch::{AqmExtension, Environment, Extension, ExtensionParams, SharingExtension};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -201,8 +202,11 @@ impl Extension<dyn AqmExtension> for PolicyKind {
     fn params(
         &self,
         section: &mut Section,
-        _environment: &Environment,
+        environment: &Environment,
     ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
+        if self.0.hooks.iter().any(|hook| hook == "on_send" || hook == "on_vain_turn") {
+            check_turns(self.0.id(), section, environment)?;
+        }
         Ok(self.0.params(section)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Sharing policies and AQMs in Python.
 
-use super::answers::{admission, nothing, number, verdict};
+use super::answers::{admission, nothing, number, sample, verdict};
 use super::copying;
 use super::instance::{Arguments, Hook, Instance};
 use super::views::{Arrival, Buffer, Departure};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_engine::Time;
 use spillway_settings::quantity::LONGEST;
-use spillway_switch::aqm::Aqm;
+use spillway_switch::aqm::{Aqm, AqmSample, Sending};
 use spillway_switch::policy::{self, Admission, Verdict, Watch};
 use spillway_switch::sharing::{Count, Sharing};
 use spillway_switch::{Environment, QueueId};
@@ -111,7 +111,9 @@ impl Policy {
         buffer: &spillway_switch::Buffer,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
-        let arrival = |view| (Arrival::of(arrival, self.introduced), view);
+        // A sharing policy is introduced to packets; an AQM finds the names in the arrival.
+        let named = Some((arrival.flow, arrival.seq)).filter(|_| self.knows_packets);
+        let arrival = |view| (Arrival::of(arrival, self.introduced.or(named)), view);
         self.ask(hook, buffer, arrival, read)
     }
 }
@@ -173,6 +175,43 @@ impl Aqm for Policy {
 
     fn passes_idle_ports(&self) -> bool {
         self.passes_idle_ports && !self.watches_departures()
+    }
+
+    fn knows_flows(&self) -> bool {
+        self.knows_packets
+    }
+
+    fn hears_marks(&self) -> bool {
+        self.instance.has(Hook::OnMark)
+    }
+
+    fn on_mark(&mut self, queue: QueueId, size: u32) {
+        self.instance.call(Hook::OnMark, |_| Ok(()), (queue, size), nothing);
+    }
+
+    fn sample(
+        &self,
+        now: Time,
+        queue: QueueId,
+        buffer: &spillway_switch::Buffer,
+    ) -> Option<AqmSample> {
+        let arguments = |view| (now.ps(), queue, view);
+        self.ask(Hook::Sample, buffer, arguments, sample).flatten()
+    }
+
+    fn watches_turns(&self) -> bool {
+        self.instance.has(Hook::OnSend) || self.instance.has(Hook::OnVainTurn)
+    }
+
+    fn on_vain_turn(&mut self, now: Time, queue: QueueId, buffer: &spillway_switch::Buffer) {
+        let arguments = |view| (now.ps(), queue, view);
+        self.ask(Hook::OnVainTurn, buffer, arguments, nothing);
+    }
+
+    fn on_send(&mut self, sending: &Sending, buffer: &spillway_switch::Buffer) {
+        let &Sending { now, queue, size, begins, .. } = sending;
+        let arguments = |view| (now.ps(), queue, size, begins, view);
+        self.ask(Hook::OnSend, buffer, arguments, nothing);
     }
 }
 

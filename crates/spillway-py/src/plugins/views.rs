@@ -19,7 +19,10 @@ pub struct Arrival {
     size: u32,
     /// Whether it was sent in its flow's first round trip.
     first_rtt: bool,
-    /// Its flow, if the policy has `knows_packets`.
+    /// Whether it carries no data: an ack, or a part of a handshake.
+    is_control: bool,
+    /// Its flow, if the policy has `knows_packets`; for an AQM that of its connection, which is the
+    /// flow that opened it.
     flow: Option<u32>,
     /// Its first byte within the flow, if the policy has `knows_packets`.
     seq: Option<u64>,
@@ -34,6 +37,7 @@ impl Arrival {
             queue_class: arrival.queue_class,
             size: arrival.size,
             first_rtt: arrival.first_rtt,
+            is_control: arrival.is_control,
             flow: packet.map(|(flow, _)| flow),
             seq: packet.map(|(_, seq)| seq),
         }
@@ -53,6 +57,8 @@ pub struct Departure {
     size: u32,
     /// Whether it was sent in its flow's first round trip.
     first_rtt: bool,
+    /// Whether it is ECN-capable.
+    ect: bool,
     /// When it arrived.
     queued_at_ps: u64,
 }
@@ -65,6 +71,7 @@ impl Departure {
             queue_class: departure.queue_class,
             size: departure.size,
             first_rtt: departure.first_rtt,
+            ect: departure.ect,
             queued_at_ps: departure.queued_at.ps(),
         }
     }

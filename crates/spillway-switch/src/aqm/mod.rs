@@ -22,6 +22,7 @@ use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
+pub use mq_ecn::check_turns;
 pub use pred::counter;
 pub use sample::AqmSample;
 

@@ -121,7 +121,7 @@ impl Policy for MqEcn {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<MqEcnParams, SettingsError> {
-        check(section, environment)?;
+        check_turns(Self::ID, section, environment)?;
         let meaning =
             "the round trip by which thresholds are chosen (RTT); by default the base RTT";
         let takes = "a time above 0, such as \"25.2us\"";
@@ -180,21 +180,29 @@ impl Policy for MqEcn {
     }
 }
 
-/// Refuses a scheduler that has no turns, and ports with a single queue.
-fn check(section: &Section, environment: &Environment) -> Result<(), SettingsError> {
+/// Refuses a scheduler that has no turns, and ports with a single queue, for an AQM that watches
+/// turns.
+///
+/// # Errors
+/// If ports have no turns.
+pub fn check_turns(
+    aqm: &str,
+    section: &Section,
+    environment: &Environment,
+) -> Result<(), SettingsError> {
     let scheduling = &environment.service.scheduling;
     if scheduling.quantum(0, environment.full_packet).is_none() {
         let id = scheduling.id();
         let problem = format!(
-            "\"mq-ecn\" is not valid where queues are served by {id:?}, which has no turns; it needs rr \
-             or dwrr"
+            "{aqm:?} is not valid where queues are served by {id:?}, which has no turns; it needs rr or dwrr"
         );
         let hint = "`tcn` marks by the time waited, whatever the scheduler";
         return Err(section.error("kind", problem).hint(hint));
     }
     if environment.queues_per_port == 1 {
-        let problem = "\"mq-ecn\" needs several queues for each port (queues_per_port); with one there \
-                       are no rounds";
+        let problem = format!(
+            "{aqm:?} needs several queues for each port (queues_per_port); with one there are no rounds"
+        );
         return Err(section.error("kind", problem).hint("`ecn` marks a single queue"));
     }
     Ok(())

@@ -33,6 +33,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &Arena,
     ) -> Arrival {
+        let (flow, seq) = match self.names_flows {
+            true => (packets.connection_of(id), packets.contents(id).seq),
+            false => (0, 0),
+        };
         Arrival {
             now,
             queue: self.buffer.queue_of(port, queue_class),
@@ -40,7 +44,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             size: packet.size - self.uncounted_bytes,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
             is_control: packet.flags & flags::CONTROL != 0,
-            flow: if self.names_flows { packets.connection_of(id) } else { 0 },
+            flow,
+            seq,
         }
     }
 
