@@ -41,7 +41,7 @@
 //! - A busy line does not take lambda below its start.
 //! - min rises to 30 packets at most (`min_max`), so that it is soon back, and lambda to 0.3
 //!   (`lambda_max`): steeper slopes cost short flows more than the shorter queue saves them.
-//!   `q_left` is 14 packets.
+//!   `q_left` is 13 packets.
 //!
 //! # Departures from the paper
 //! The paper leaves open, and a parameter settles here:

@@ -155,7 +155,7 @@ pub(super) fn read_qla(
     let meaning = "how the utility falls with the mean queue, from `q_left` on";
     let shape = section.choice("phi", &shapes, meaning)?;
     let meaning = "the mean queue up to which shorter is no better";
-    let q_left = section.amount("q_left", if is_paper { "15pkt" } else { "14pkt" }, meaning)?;
+    let q_left = section.amount("q_left", if is_paper { "15pkt" } else { "13pkt" }, meaning)?;
     let q_left = packets(q_left);
     if q_left >= max {
         return Err(
@@ -271,7 +271,7 @@ fn read_decides(section: &mut Section, is_paper: bool) -> Result<Option<f64>, Se
         return Ok(None);
     }
     let meaning = "the share of the line in use from which on it counts as busy";
-    section.number("busy", 0.85, Range::Share, meaning).map(Some)
+    section.number("busy", 0.9, Range::Share, meaning).map(Some)
 }
 
 /// How long trials last.

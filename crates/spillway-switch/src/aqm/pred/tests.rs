@@ -373,7 +373,7 @@ fn what_cannot_be_is_refused() {
         ("q_left = \"600KB\"", "aqm.q_left: "),
         ("min_max = \"5pkt\"", "aqm.min_max: "),
         ("min_max = \"600KB\"", "aqm.min_max: "),
-        ("phi_end = \"14pkt\"", "aqm.phi_end: it must be above `q_left`, and at most `max`"),
+        ("phi_end = \"13pkt\"", "aqm.phi_end: it must be above `q_left`, and at most `max`"),
         ("phi_end = \"600KB\"", "aqm.phi_end: it must be above `q_left`"),
         ("settle_rtts = 30", "aqm.settle_rtts: 30 is not below trial_rtts = 30: nothing would be"),
         ("min_step = \"0pkt\"", "aqm.min_step: 0pkt is not valid; a step is above 0, and finite"),
