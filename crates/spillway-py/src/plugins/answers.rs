@@ -160,25 +160,27 @@ pub fn sample(answer: &Bound<'_, PyAny>) -> PyResult<Option<AqmSample>> {
             return Err(PyValueError::new_err(format!("sample has no {name:?}; {hint}")));
         }
     }
-    fn of<'py, T: FromPyObjectOwned<'py>>(
-        given: &Bound<'py, PyDict>,
-        name: &str,
-    ) -> PyResult<Option<T>> {
-        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else {
-            return Ok(None);
-        };
-        value.extract().map(Some).map_err(|_| wrong(&value, &format!("a number as {name}")))
-    }
     Ok(Some(AqmSample {
-        min_bytes: of(given, NUMBERS[0])?,
-        max_bytes: of(given, NUMBERS[1])?,
-        slope_per_mb: of(given, NUMBERS[2])?,
-        max_probability: of(given, NUMBERS[3])?,
-        probability: of(given, NUMBERS[4])?,
-        flows: of(given, NUMBERS[5])?,
-        lambda: of(given, NUMBERS[6])?,
-        utility: of(given, NUMBERS[7])?,
+        min_bytes: number_named(given, NUMBERS[0])?,
+        max_bytes: number_named(given, NUMBERS[1])?,
+        slope_per_mb: number_named(given, NUMBERS[2])?,
+        max_probability: number_named(given, NUMBERS[3])?,
+        probability: number_named(given, NUMBERS[4])?,
+        flows: number_named(given, NUMBERS[5])?,
+        lambda: number_named(given, NUMBERS[6])?,
+        utility: number_named(given, NUMBERS[7])?,
     }))
+}
+
+/// A number of an answer of `sample`, if it has it.
+fn number_named<'py, T: FromPyObjectOwned<'py>>(
+    given: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<Option<T>> {
+    let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else {
+        return Ok(None);
+    };
+    value.extract().map(Some).map_err(|_| wrong(&value, &format!("a number as {name}")))
 }
 
 /// Checks that a hook without an answer has returned None.
