@@ -107,9 +107,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "\"2us\"",
     ),
     ("aqm = { kind = \"acc\", interval = \"9us\" }", "switch.aqm.exploration", "0.7"),
-    ("aqm = { kind = \"pred\", qla = false }", "switch.aqm.lambda", "4.0"),
+    ("aqm = { kind = \"pred\", preset = \"paper\", qla = false }", "switch.aqm.lambda", "4.0"),
     (
-        "aqm = { kind = \"pred\", t_qla = \"9us\", lambda_unit = \"2KB\", max = \"50KB\" }",
+        "aqm = { kind = \"pred\", preset = \"paper\", t_qla = \"9us\", lambda_unit = \"2KB\", max = \"50KB\" }",
         "switch.aqm.q_left",
         "\"1pkt\"",
     ),
@@ -136,7 +136,11 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "\"2us\"",
     ),
     ("aqm = { kind = \"acc\", interval = \"9us\" }", "switch.leaf1.port.0.aqm.exploration", "0.7"),
-    ("aqm = { kind = \"pred\", max = \"50KB\", q_left = \"4pkt\" }", "switch.aqm.max", "\"16KB\""),
+    (
+        "aqm = { kind = \"pred\", preset = \"paper\", max = \"50KB\", q_left = \"4pkt\" }",
+        "switch.aqm.max",
+        "\"16KB\"",
+    ),
     ("aqm = \"mq-ecn\"\nscheduling = \"rr\"", "switch.leaf1.port.0.aqm.lambda", "0.1"),
 ];
 

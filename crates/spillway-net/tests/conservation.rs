@@ -269,7 +269,7 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");
     assert!(shared > 50, "{shared} flows on connections of others");
     assert!(discarded > 1_000.0, "{discarded} discarded");
-    assert!(stalled < 20, "{stalled} stalled");
+    assert!(stalled < 30, "{stalled} stalled");
     assert!(waited > 30 && jobs > 50, "{waited} with flows that wait, {jobs} iterations");
 }
 

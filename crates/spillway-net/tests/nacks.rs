@@ -453,13 +453,13 @@ fn a_multiple_of_a_base_rtt_that_no_path_has_is_refused() {
         let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
         spillway_net::scenario::Scenario::read(text.parse().expect("TOML"), &sources)
     };
-    let selective = "retransmit = \"selective\"\nkind = \"dcqcn\"\n";
+    let selective = "retransmit = \"selective\"\nkind = \"dcqcn\"\nbase_rtt = \"network\"\n";
     for (transport, key) in [
         ("kind = \"pfabric\"".to_string(), "rto"),
         (format!("{selective}rto_low = \"3rtt\""), "rto_low"),
         (format!("{selective}rto_high = \"3rtt\""), "rto_high"),
         (
-            "kind = \"dcqcn\"\nretransmit = \"go-back-n\"\nack_timeout = \"3rtt\"".into(),
+            "kind = \"dcqcn\"\nbase_rtt = \"network\"\nretransmit = \"go-back-n\"\nack_timeout = \"3rtt\"".into(),
             "ack_timeout",
         ),
     ] {

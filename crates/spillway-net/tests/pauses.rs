@@ -430,7 +430,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
 fn draw_rate(seed: u64) -> String {
     let rate = match seed % 10 {
         0 => "\"2Gbps\"",
-        5 => "{ host1 = \"2Gbps\", \"2..3\" = \"unlimited\", others = \"5Gbps\" }",
+        5 => "{ host1 = \"2Gbps\", 0 = \"unlimited\", others = \"5Gbps\" }",
         _ => return String::new(),
     };
     format!("receive_rate = {rate}\nreceive_buffer = \"600KB\"\nreceive_threshold = \"20KB\"")
