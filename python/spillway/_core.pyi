@@ -116,7 +116,7 @@ class Scenario:
         folder: str | PathLike[str],
         assignments: Sequence[str],
         load: Callable[..., dict[str, Any] | list[Any] | None],
-        records: Callable[[str, str, str, list[str]], tuple[str, bytes]],
+        records: Callable[[str, str, str, list[str], int], tuple[str, bytes]],
         plugins: Sequence[Any],
         file: str | None = None,
     ) -> Scenario: ...

@@ -1,6 +1,8 @@
 //! One ack for several packets: on an idle line it makes hardly a difference for how many, and no
 //! sender waits for an ack that its receiver holds back.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::*;

@@ -443,8 +443,8 @@ def _default(
         found = default_of(request.space, request.aims, request.plan, follow, say, request.share)
     except StoppedError:
         raise KeyboardInterrupt from None
-    looks = {str(percent): dict(readings) for percent, readings in found.looks.items()}
-    told = {"looks": looks, "cpu_s": found.cpu_s}
+    kept_looks = {str(percent): dict(readings) for percent, readings in found.looks.items()}
+    told = {"looks": kept_looks, "cpu_s": found.cpu_s}
     study.set_user_attr(seal.DEFAULT, seal.sealed(seal.DEFAULT, told))
     return found
 

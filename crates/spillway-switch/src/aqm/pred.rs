@@ -23,9 +23,9 @@
 //! `preset = "paper"` is the text: a trial is a period of 5 base RTTs. DCTCP answers a new lambda
 //! more slowly: its estimate of marks remembers 16 round trips, and with two flows at 10 Gbps the
 //! queue follows within some 50. What is measured in a trial is then what the setting before has
-//! done. A response that lags behind by more than a quarter of the cycle of four trials gives lambda
-//! - delta the credit for the short queue that lambda + delta has made: lambda falls to its least,
-//! and min rises without bound. With 2, 4 and 8 endless flows at 10 Gbps and 10 us for each link the
+//! done. A response that lags behind by more than a quarter of the cycle of four trials gives the
+//! smaller lambda the credit for the short queue that the larger one has made: lambda falls to its
+//! least, and min rises without bound. With 2, 4 and 8 endless flows at 10 Gbps and 10 us for each link the
 //! mean queue from 100 to 200 ms is 174, 211 and 243 packets, where flow counting alone has 26, 26
 //! and 28.
 //!
