@@ -128,6 +128,12 @@ def _flagged(row: Mapping[str, Any], scale: float = 1.0) -> list[str]:
     return [number(row[p] * scale) + mark for p, mark in zip(_PERCENTILES, marks, strict=True)]
 
 
+def _probes(summary: Mapping[str, Any]) -> str:
+    """Tail-loss probes, if there are any. Results of earlier versions do not tell of them."""
+    probes, late = summary.get("tail_loss_probes", 0), summary.get("probes_for_timeouts", 0)
+    return f", {count(probes)} probes ({count(late)} for timeouts)" if probes else ""
+
+
 def _has_few(summary: Mapping[str, Any]) -> bool:
     rows = [*summary["fct_slowdown"].values(), summary["query_us"]]
     return any(row["count"] and row["few_samples"] for row in rows)
@@ -149,7 +155,7 @@ def _network(summary: Mapping[str, Any]) -> Table:
     table.add_row(
         "packets",
         f"{count(summary['marks'])} marked, {count(summary['retransmitted_packets'])} sent again, "
-        f"{count(summary['timeouts'])} timeouts",
+        f"{count(summary['timeouts'])} timeouts{_probes(summary)}",
     )
     load = summary["load"]
     table.add_row(

@@ -82,6 +82,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "retransmitted_packets": counters.retransmitted_packets,
         "repairs": classes.repairs(scenario),
         "timeouts": counters.timeouts,
+        "tail_loss_probes": counters.probes[0],
+        "probes_for_timeouts": counters.probes[1],
         "events": counters.events,
         "packet_hops": counters.packet_hops,
     });

@@ -94,7 +94,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("aqm = \"ecn\"", "switch.leaf1.port.0.aqm.threshold", "\"3pkt\""),
     ("aqm = { kind = \"ecn\", at_threshold = \"mark\" }", "switch.aqm.threshold", "\"0pkt\""),
     ("aqm = \"red\"", "switch.aqm.min", "\"0pkt\""),
-    ("aqm = \"red\"", "switch.leaf1.port.2.aqm.max_probability", "0.9"),
+    ("aqm = \"red\"", "switch.leaf1.port.0.aqm.max_probability", "0.9"),
     ("aqm = { kind = \"red\", weight = 0.1 }", "switch.aqm.max", "\"6pkt\""),
     ("aqm = { kind = \"red\", marks_at = \"departure\" }", "switch.aqm.max", "\"6pkt\""),
     ("aqm = { kind = \"ared\", interval = \"20us\", weight = 0.5 }", "switch.aqm.min", "\"0pkt\""),

@@ -136,6 +136,13 @@ fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
     if one_path && in_order {
         assert_eq!(known("wrong_detections"), 0.0, "seed {seed}");
     }
+    // On one path little is sent again for each packet or ack that is lost: its repair, the rescue of
+    // a recovery, and what a timeout has sent before.
+    let (by_detection, probes) = (count("repairs_by_detection"), run.counters.probes[0] as f64);
+    if one_path {
+        let most = 4.0 * run.all_drops() as f64 + probes;
+        assert!(by_detection <= most, "seed {seed}: {by_detection} of {most}");
+    }
 }
 
 /// A flow climbs for no longer than it lasts, and so do all. Takes what the summary tells of it.

@@ -133,6 +133,11 @@ fn a_timeout_that_no_ack_can_come_within_is_refused() {
     assert!(warnings.len() == 1 && warnings[0].starts_with(expected), "{warnings:?}");
     let none: [String; 0] = [];
     let tight = "initial_rto = \"13.2us\", min_rto = \"1us\", max_rto = \"13.2us\"";
+    let warnings = read(tight, "").unwrap();
+    let expected = "transport.min_rto = 1us is less than 13.2us, which a packet and its ack";
+    assert!(warnings.len() == 1 && warnings[0].starts_with(expected), "{warnings:?}");
+    assert_eq!(read(&format!("{tight}, min_rto_bounds = \"spread\""), "").unwrap(), none);
+    let tight = "initial_rto = \"13.2us\", min_rto = \"13.2us\", max_rto = \"13.2us\"";
     assert_eq!(read(tight, "").unwrap(), none);
     // A transport that nothing uses is not checked.
     assert_eq!(read("initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);

@@ -52,9 +52,9 @@ _BASE_RTT_NS, _NS_PER_BYTE = 24_000.0, 0.8
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
     "switch.uncounted_bytes=0B",
-    "transport.loss_detection=sack",
+    "transport.loss_detection=sack, transport.reduction=proportional-ns3",
     "transport.loss_cut=alpha",
-    "transport.reduction=proportional",
+    "transport.reduction=proportional-rfc6937",
     "transport.reduction=at-once",
     "transport.min_window=2pkt",
     "transport.alpha0=0.0",

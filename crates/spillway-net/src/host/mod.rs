@@ -78,6 +78,8 @@ pub(crate) struct Tally {
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Tail-loss probes, and those of them that were sent in the place of a timeout.
+    pub probes: [u64; 2],
     /// Payload that arrived in the window of measurement, by class, each byte counted once.
     pub delivered_bytes: Vec<u64>,
 }

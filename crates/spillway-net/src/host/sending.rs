@@ -177,6 +177,7 @@ impl Hosts {
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         if sender.deadline() <= now && !sender.is_done() {
+            let late_before = sender.probes_for_timeouts;
             let probe = sender.on_deadline(now, closed);
             let timeouts = sender.timeouts - flow.timeouts;
             if timeouts > 0 {
@@ -191,6 +192,8 @@ impl Hosts {
             }
             if let Some(piece) = probe {
                 self.tally.retransmitted += u64::from(piece.again);
+                self.tally.probes[0] += 1;
+                self.tally.probes[1] += u64::from(sender.probes_for_timeouts - late_before);
                 let told = told(sender, closed);
                 let (next, remaining) = (sender.never_sent(), sender.remaining(&piece));
                 send_piece(net, flow, transport, slot, (piece, next), told, remaining);

@@ -38,6 +38,10 @@ table! {
         retransmitted_packets: u32,
         /// Retransmission timeouts.
         timeouts: u32,
+        /// Tail-loss probes.
+        tail_loss_probes: u32,
+        /// Those of them that were sent in the place of a timeout that was due.
+        probes_for_timeouts: u32,
         /// Its query, if it has one.
         query_id: Option<i64>,
     }
@@ -66,6 +70,8 @@ impl FlowRow {
             delivered_bytes: receiver.delivered(),
             retransmitted_packets: sender.map_or(0, |sender| sender.retransmitted_packets),
             timeouts: sender.map_or(0, |sender| sender.timeouts),
+            tail_loss_probes: sender.map_or(0, |sender| sender.probes),
+            probes_for_timeouts: sender.map_or(0, |sender| sender.probes_for_timeouts),
             query_id: spec.query.map(i64::from),
         }
     }

@@ -49,6 +49,7 @@ fn apply_each(
         let (earlier, later) = (&assignments[..place], &assignments[place + 1..]);
         let path = path_of(assignment);
         let policy = PreviousPolicy::before(table, path);
+        let chosen = Choice::of(path).map(|choice| (choice, choice.value(table)));
         let has_changed = match &policy {
             // Without its kind nothing is left of a policy.
             Some(policy) if unsets(assignment) => {
@@ -59,7 +60,10 @@ fn apply_each(
         if !has_changed && !all_gone.contains(&by_name(table, path)) {
             warnings.push(format!("{assignment} unsets nothing: {path} is not set"));
         }
-        let mut gone = forget_other_kinds(table, assignment, extensions);
+        let mut gone = match &chosen {
+            Some((choice, earlier)) => choice.forget_others(table, earlier),
+            None => forget_other_kinds(table, assignment, extensions),
+        };
         gone.extend(senders.follow(table, later, extensions));
         let mut gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
         let parameters = policy.map_or_else(Vec::new, |policy| policy.forget(table));
@@ -75,8 +79,12 @@ fn apply_each(
                 "a policy of another kind starts anew".to_string()
             } else if path_of(assignment) == "transport.preset" {
                 "a preset decides about it".to_string()
+            } else if chosen.as_ref().is_some_and(|(choice, earlier)| {
+                choice.has_other_default(table, key_of(path), earlier)
+            }) {
+                "what it is by default depends on that".to_string()
             } else {
-                format!("there is no {} there", path.rsplit('.').next().unwrap_or_default())
+                format!("there is no {} there", key_of(path))
             };
             warnings.push(format!("{path} is set, but {assignment} after it drops it: {reason}"));
         }
@@ -92,11 +100,6 @@ fn apply_each(
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
     if path_of(assignment) == "routing.hash" {
         return forget_other_hashes(table);
-    }
-    if let Some(choice) = path_of(assignment).strip_prefix("transport.")
-        && transport::CHOICES.contains(&choice)
-    {
-        return forget_other_choice(table, choice);
     }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
@@ -184,14 +187,76 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     })
 }
 
-/// Drops the keys of the transport that another choice does not leave, such as those that mean
-/// nothing with another loss detection.
-fn forget_other_choice(table: &mut Table, choice: &str) -> Vec<String> {
-    let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
-    let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_string);
-    let kind = text("kind").unwrap_or_else(|| transport::KINDS[0].id.into());
-    let value = text(choice).unwrap_or_default();
-    drop_keys(settings, "transport", |key| !transport::is_foreign(&kind, key, choice, &value))
+/// A key of a transport that decides about others, and its place.
+#[derive(Clone, Copy)]
+struct Choice<'a> {
+    /// The section, such as `transport` or `traffic.web`.
+    section: &'a str,
+    key: &'a str,
+}
+
+impl<'a> Choice<'a> {
+    /// That at this path. In traffic sections it is loss detection alone.
+    fn of(path: &'a str) -> Option<Choice<'a>> {
+        let (section, key) = path.rsplit_once('.')?;
+        let of_traffic = section.split_once('.').is_some_and(|(first, _)| first == "traffic");
+        let is_one = match section {
+            "transport" => transport::CHOICES.contains(&key),
+            _ => of_traffic && key == "loss_detection",
+        };
+        is_one.then_some(Choice { section, key })
+    }
+
+    /// A key's text in its section, or else in that of the common transport.
+    fn text(&self, table: &Table, key: &str) -> Option<String> {
+        let own = match self.section {
+            "transport" => None,
+            section => at(table, &format!("{section}.{key}")),
+        };
+        let value = own.or_else(|| table.get("transport")?.get(key))?;
+        value.as_str().map(str::to_string)
+    }
+
+    /// What is chosen.
+    fn value(&self, table: &Table) -> String {
+        self.text(table, self.key).unwrap_or_default()
+    }
+
+    /// Whether a key's default is another now that something else than `earlier` is chosen.
+    fn has_other_default(&self, table: &Table, key: &str, earlier: &str) -> bool {
+        transport::has_other_default(key, self.key, &self.value(table), earlier)
+    }
+
+    /// Drops the keys that the choice does not leave: those that mean nothing with it, and those
+    /// whose default is another one, which were written for the choice before. Traffic sections
+    /// without a choice of their own follow.
+    fn forget_others(&self, table: &mut Table, earlier: &str) -> Vec<String> {
+        let kind = table.get("transport").and_then(|common| common.get("kind")?.as_str());
+        let kind = kind.unwrap_or(transport::KINDS[0].id).to_string();
+        let value = self.value(table);
+        let has_other = |key: &str| transport::has_other_default(key, self.key, &value, earlier);
+        let stays =
+            |key: &str| !transport::is_foreign(&kind, key, self.key, &value) && !has_other(key);
+        let settings = match self.section {
+            "transport" => table.get_mut("transport"),
+            section => at_mut(table, section),
+        };
+        let mut gone = match settings {
+            Some(Value::Table(settings)) => drop_keys(settings, self.section, stays),
+            _ => Vec::new(),
+        };
+        if self.section == "transport" {
+            for place in 0..kinds_of_senders(table).len() {
+                if let Some(section) = section_of_traffic(table, place)
+                    && !section.contains_key(self.key)
+                {
+                    let path = format!("traffic.{place}");
+                    gone.extend(drop_keys(section, &path, |key| !has_other(key)));
+                }
+            }
+        }
+        gone
+    }
 }
 
 /// Drops the keys that mean nothing with another hash.
@@ -295,6 +360,11 @@ fn path_of(assignment: &str) -> &str {
     assignment.split('=').next().unwrap_or_default().trim()
 }
 
+/// The last step of a path.
+fn key_of(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
 /// Whether an assignment removes a key.
 fn unsets(assignment: &str) -> bool {
     assignment.split_once('=').is_some_and(|(_, value)| value.trim().is_empty())
@@ -346,6 +416,50 @@ mod tests {
         let given = "[transport]\ntail_loss_probe = true\ndupthresh = 4";
         let (found, _) = applied(given, &["transport.loss_detection=ns3"]);
         assert_eq!(found, table("[transport]\nloss_detection = \"ns3\"\ndupthresh = 4"));
+    }
+
+    #[test]
+    fn what_was_written_for_another_loss_detection_goes_with_it() {
+        let (rack, sack) = ("transport.loss_detection=rack", "transport.loss_detection=sack");
+        let ns3 = "transport.loss_detection=ns3";
+        let written = "tail_loss_probe = false\nreduction = \"proportional\"";
+        let given = format!("[transport]\n{written}");
+        let left = |given: &str, assignments: &[&str]| {
+            let (found, warnings) = applied(given, assignments);
+            let has = |key: &str| found["transport"].get(key).is_some();
+            ([has("tail_loss_probe"), has("reduction")], warnings)
+        };
+        assert_eq!(left(&given, &[rack]).0, [false, true]);
+        assert_eq!(left(&given, &[ns3]).0, [false, false]);
+        // The same detection changes nothing; and from RACK to another.
+        assert_eq!(left(&given, &[sack]).0, [true, true]);
+        let of_rack = format!("{given}\nloss_detection = \"rack\"");
+        assert_eq!(left(&of_rack, &[rack]).0, [true, true]);
+        assert_eq!(left(&of_rack, &[sack]).0, [false, true]);
+        assert_eq!(left(&of_rack, &["transport.loss_detection="]).0, [false, true]);
+        let of_ns3 = "[transport]\nloss_detection = \"ns3\"\nreduction = \"proportional-ns3\"";
+        assert_eq!(left(of_ns3, &[rack]).0, [false, false]);
+        // What is assigned after it stays; of what was assigned before it a warning tells.
+        let probe = "transport.tail_loss_probe=false";
+        assert_eq!(left("[transport]", &[rack, probe]), ([true, false], vec![]));
+        let told = "transport.tail_loss_probe is set, but transport.loss_detection=rack after it drops \
+                    it: what it is by default depends on that";
+        assert_eq!(left("[transport]", &[probe, rack]), ([false, false], vec![told.into()]));
+    }
+
+    #[test]
+    fn sections_of_traffic_lose_what_was_written_for_another_loss_detection() {
+        let given = "[transport]\n[[traffic]]\nname = \"a\"\ntail_loss_probe = false\n\
+                     [[traffic]]\nname = \"b\"\ntail_loss_probe = false\nloss_detection = \"sack\"";
+        let left = |assignment: &str| {
+            let (found, _) = applied(given, &[assignment]);
+            let has = |section: &Value| section.get("tail_loss_probe").is_some();
+            found["traffic"].as_array().unwrap().iter().map(has).collect::<Vec<_>>()
+        };
+        assert_eq!(left("transport.loss_detection=rack"), [false, true]);
+        assert_eq!(left("traffic.a.loss_detection=rack"), [false, true]);
+        assert_eq!(left("traffic.1.loss_detection=rack"), [true, false]);
+        assert_eq!(left("traffic.b.loss_detection=duplicate-acks"), [true, false]);
     }
 
     #[test]

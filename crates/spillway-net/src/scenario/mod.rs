@@ -586,7 +586,12 @@ impl Overrides<'_> {
         for choice in transport::CHOICES {
             if let Some(Value::String(value)) = rest.get(choice) {
                 // The same with another loss detection, and so on.
-                merged.retain(|key, _| !transport::is_foreign(&kind, key, choice, value));
+                let earlier = merged.get(choice).and_then(Value::as_str).unwrap_or_default();
+                let earlier = earlier.to_string();
+                merged.retain(|key, _| {
+                    !transport::is_foreign(&kind, key, choice, value)
+                        && !transport::has_other_default(key, choice, value, &earlier)
+                });
             }
         }
         merged.extend(rest);

@@ -3,7 +3,8 @@
 //! Before its first ack a sender's timeout is `initial_rto`, doubled each time it expires. If it
 //! never becomes as long as a round trip, every ack comes too late, and retransmissions fill the
 //! sender's own queue without end. Such settings are refused. If the timeout is too short only at
-//! first, every flow sends its first packets twice, which is hardly intended: a warning says so.
+//! first, every flow sends its first packets twice, which is hardly intended: a warning says so. So
+//! does one if the least timeout is below a round trip, where it has no effect.
 
 use super::Result;
 use crate::topology::{Topology, base_rtt, base_rtt_at_most};
@@ -57,7 +58,9 @@ impl Timeouts<'_> {
         }
         let rto = &closed.rto;
         let longest = rto.longest_without_an_ack();
-        if rto.initial.min(longest) >= base_rtt_at_most(self.topology, full) {
+        // Where `min_rto` bounds what a timeout is beyond round trips, it may be any.
+        let min = if rto.min_bounds_spread { Time::MAX } else { rto.min };
+        if rto.initial.min(longest).min(min) >= base_rtt_at_most(self.topology, full) {
             return Ok(());
         }
         let round_trip = base_rtt(self.topology, full);
@@ -72,14 +75,25 @@ impl Timeouts<'_> {
             );
             return Err(SettingsError::new(format!("{path}.{key}"), problem));
         }
-        let warning = format!(
-            "{path}.initial_rto = {} is less than {round_trip}, which a packet and its ack take in the \
-             empty network: what a flow sends first is sent again before its ack can be there",
-            rto.initial
-        );
-        if rto.initial < round_trip && !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
+        if rto.initial < round_trip {
+            self.warn(format!(
+                "{path}.initial_rto = {} is less than {round_trip}, which a packet and its ack take in \
+                 the empty network: what a flow sends first is sent again before its ack can be there",
+                rto.initial
+            ));
+        }
+        if min < round_trip {
+            self.warn(format!(
+                "{path}.min_rto = {min} is less than {round_trip}, which a packet and its ack take in \
+                 the empty network: it has no effect, since timeouts are longer than round trips"
+            ));
         }
         Ok(())
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 }

@@ -65,6 +65,8 @@ pub struct Counters {
     pub retransmitted_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Tail-loss probes, and those of them that were sent in the place of a timeout.
+    pub probes: [u64; 2],
     /// Lost packets, by reason in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],
     /// Payload that arrived in the window of measurement, by class, each byte counted once.
@@ -344,6 +346,7 @@ impl Simulation {
             flows_completed: tally.completed,
             retransmitted_packets: tally.retransmitted,
             timeouts: tally.timeouts,
+            probes: tally.probes,
             delivered_bytes: tally.delivered_bytes,
             ..self.counters.clone()
         }

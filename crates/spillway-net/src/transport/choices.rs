@@ -26,6 +26,12 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     }
 }
 
+/// Whether a key's default depends on a choice that is another one now: what was written for the
+/// earlier one is not meant for this.
+pub fn has_other_default(key: &str, choice: &str, value: &str, earlier: &str) -> bool {
+    choice == "loss_detection" && Losses::has_other_default(key, value, earlier)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::transport;

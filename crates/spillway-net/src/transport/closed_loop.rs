@@ -8,7 +8,7 @@ use super::losses::{LossDetection, Losses};
 use super::nacks::Nacks;
 use super::preset::Defaults;
 use super::receiver::{AckPolicy, EcnEcho, Notifications, Tells};
-use super::rtt::RtoBounds;
+use super::rtt::{Granularity, RtoBounds};
 use super::size;
 use super::timeouts::Timeouts;
 use super::window::Window;
@@ -18,7 +18,13 @@ use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
 /// Not used: the timeout is another one, that never changes.
-const NO_RTO: RtoBounds = RtoBounds { initial: LONGEST, min: LONGEST, max: LONGEST };
+const NO_RTO: RtoBounds = RtoBounds {
+    initial: LONGEST,
+    min: LONGEST,
+    max: LONGEST,
+    granularity: Granularity::NONE,
+    min_bounds_spread: false,
+};
 
 /// The settings of a transport that acks drive.
 #[derive(Clone, Debug)]
@@ -58,6 +64,11 @@ pub struct ClosedLoop {
     /// How long connections last.
     pub connections: Connections,
 }
+
+/// The default of `rto_granularity`. Where round trips are equal, rttvar vanishes, and a loss that
+/// acks show is repaired within two round trips: one until enough acks have come, if the window is
+/// sent in bursts, and one for the repair. No timeout is to come before that.
+const GRANULARITY: &str = "1rtt";
 
 impl ClosedLoop {
     /// Reads all keys of a transport's section except those of its congestion controller.
@@ -171,11 +182,20 @@ impl ClosedLoop {
     }
 
     fn read_rto(section: &mut Section) -> Result<RtoBounds, SettingsError> {
-        let rto = RtoBounds {
-            initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
-            min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
-            max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
-        };
+        let initial = section.time("initial_rto", "10ms", "timeout before the first RTT sample")?;
+        let min = section.positive_time("min_rto", "10ms", "the least retransmission timeout")?;
+        let max = section.time("max_rto", "1s", "the greatest retransmission timeout")?;
+        let meaning = "the least that a timeout is beyond the smoothed round trip (RFC 6298's G, the \
+                       granularity of the clock)";
+        let takes = "a time such as \"20us\", or a multiple of the smoothed RTT such as \"1rtt\"";
+        let granularity =
+            section.quantity("rto_granularity", GRANULARITY, takes, meaning, Granularity::parse)?;
+        let meaning = "what is at least `min_rto`: the timeout (RFC 6298), or what it is beyond the \
+                       smoothed round trip (Linux)";
+        let ways = [("timeout", false), ("spread", true)];
+        let min_bounds_spread = section.choice("min_rto_bounds", &ways, meaning)?;
+        let granularity = if min_bounds_spread { granularity.at_least(min) } else { granularity };
+        let rto = RtoBounds { initial, min, max, granularity, min_bounds_spread };
         if rto.min > rto.max {
             let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
             return Err(section.error("min_rto", problem));

@@ -13,9 +13,11 @@
 //! least cwnd and at most 1.5 cwnd. On a loss W_max = cwnd and ssthresh = beta cwnd; if the window
 //! had not returned to W_max, W_max = cwnd (1 + beta) / 2 instead (`fast_convergence`). If Reno
 //! would be faster, Reno's window W_est is used: it grows by 3 (1 - beta) / (1 + beta) segments for
-//! every window that is acknowledged, and by a segment from W_max on (equation 4; `tcp_friendly`).
-//! Slow start and loss recovery are those of NewReno; a mark cuts like a loss, once for what is in
-//! flight.
+//! every window that is acknowledged, and by a segment once it has reached the window before the
+//! cut (equation 4; `tcp_friendly`; with `friendly_alpha = "linux"` always by the former). After a
+//! timeout W_max and W_est are the window with which congestion avoidance then begins, and K is 0
+//! (section 4.8). Slow start and loss recovery are those of NewReno; a mark cuts like a loss, once
+//! for what is in flight.
 //!
 //! # Departures from the paper
 //! RTT is the least round trip that the flow has seen, as in Linux and ns-3. Before the first cut,
@@ -61,6 +63,8 @@ pub struct CubicParams {
     pub fast_convergence: bool,
     /// Whether the window is never smaller than Reno's would be.
     pub tcp_friendly: bool,
+    /// Whether Reno's window grows by a segment per window once it is as large as before the cut.
+    pub speeds_up: bool,
     /// Whether HyStart may end slow start, and which round trips it uses.
     pub hystart: Option<RoundTrips>,
 }
@@ -77,13 +81,24 @@ impl CubicParams {
         let fast_convergence = section.flag("fast_convergence", true, meaning)?;
         let meaning = "whether the window is never below what Reno's would be";
         let tcp_friendly = section.flag("tcp_friendly", true, meaning)?;
+        if !tcp_friendly {
+            section.needs("tcp_friendly = true", &["friendly_alpha"])?;
+        }
+        let meaning = "by how much Reno's window grows per window once it is as large as before the \
+                       cut: by a segment (RFC 9438), or as before by 3 (1 - beta) / (1 + beta) of \
+                       one, as Linux has it";
+        let ways = [("rfc9438", true), ("linux", false)];
+        let speeds_up = match tcp_friendly {
+            true => section.choice("friendly_alpha", &ways, meaning)?,
+            false => true,
+        };
         let hystart = section.choice(
             "hystart",
             &[("none", None), ("exact", Some(RoundTrips::Exact)), ("ns3", Some(RoundTrips::Ns3))],
             "whether HyStart ends slow start: not at all, by exact RTTs, or by RTTs as ns-3 \
              measures them",
         )?;
-        Ok(CubicParams { c, beta, fast_convergence, tcp_friendly, hystart })
+        Ok(CubicParams { c, beta, fast_convergence, tcp_friendly, speeds_up, hystart })
     }
 }
 
@@ -91,8 +106,13 @@ impl CubicParams {
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
     params: CubicParams,
-    /// The window before the last cut (W_max); 0 before the first.
+    /// Where the cubic function is flat (W_max): the window before the last cut, or less
+    /// (`fast_convergence`); 0 before the first.
     w_max: f64,
+    /// The window before the last cut (cwnd_prior).
+    prior: f64,
+    /// Whether that was a timeout, after which congestion avoidance has not begun.
+    timed_out: bool,
     /// The cubic function since the last cut; `None` until the first ack after it.
     epoch: Option<Epoch>,
     least_rtt: Time,
@@ -119,6 +139,8 @@ impl Cubic {
         Cubic {
             params,
             w_max: 0.0,
+            prior: 0.0,
+            timed_out: false,
             epoch: None,
             least_rtt: Time::MAX,
             credit: 0.0,
@@ -131,13 +153,18 @@ impl Cubic {
         let cwnd = segments(window);
         let has_lost_share = self.params.fast_convergence && cwnd < self.w_max;
         self.w_max = if has_lost_share { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.timed_out = false;
         self.epoch = None;
         self.credit = 0.0;
     }
 
     /// The number of segments by which one acknowledged segment lets the window grow.
     fn growth(&mut self, now: Time, cwnd: f64, acked: f64) -> f64 {
-        let CubicParams { c, beta, tcp_friendly, .. } = self.params;
+        let CubicParams { c, beta, tcp_friendly, speeds_up, .. } = self.params;
+        if std::mem::take(&mut self.timed_out) {
+            self.w_max = cwnd;
+        }
         let w_max = self.w_max;
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
             begin: now,
@@ -150,7 +177,8 @@ impl Cubic {
         let least = if w_max == 0.0 { 1.05 } else { 1.0 };
         let mut growth = (target / cwnd).clamp(least, 1.5) - 1.0;
         if tcp_friendly {
-            let alpha = if epoch.reno < w_max { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+            let has_caught_up = epoch.reno >= self.prior && (speeds_up || self.prior == 0.0);
+            let alpha = if has_caught_up { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
             epoch.reno += alpha * acked / cwnd;
             growth = growth.max((epoch.reno - cwnd) / acked);
         }
@@ -226,6 +254,7 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         self.on_loss(window, in_flight);
+        self.timed_out = true;
         if let (None, Some(round_trips)) = (self.hystart, self.params.hystart) {
             window.slow_start = true;
             self.hystart = Some(HyStart::new(round_trips));
@@ -244,6 +273,7 @@ mod tests {
             beta: 0.7,
             fast_convergence: true,
             tcp_friendly,
+            speeds_up: true,
             hystart: None,
         })
     }
@@ -320,15 +350,71 @@ mod tests {
             control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
         }
         assert!((70_524..=70_531).contains(&window.cwnd), "{}", window.cwnd);
-        // Beyond W_max a whole segment for a window.
-        let mut window = Window { cwnd: 110_000, ..window };
-        control.epoch = None;
-        for us in 100..210 {
-            let now = Time::from_us(us);
-            let rtt = Time::from_us(80);
-            control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
+        // From the window before the cut on a whole segment for a window; in Linux as before.
+        for (speeds_up, least) in [(true, 110_985), (false, 110_520)] {
+            control.params.speeds_up = speeds_up;
+            let mut window = Window { cwnd: 110_000, ..window };
+            control.epoch = None;
+            for us in 100..210 {
+                let now = Time::from_us(us);
+                let rtt = Time::from_us(80);
+                control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
+            }
+            assert!((least..=least + 16).contains(&window.cwnd), "{}", window.cwnd);
         }
-        assert!((110_985..=111_001).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    /// Cut at 80 after a cut at 100: fast convergence sets W_max = 68, but the window before the
+    /// cut is 80. W_est is 70 here, beyond W_max and below 80, so alpha is 0.9 / 1.7, and an ack of
+    /// a segment lets the window of 70 grow by 1000 * 0.529412 / 70 = 7.56 bytes.
+    #[test]
+    fn fast_convergence_does_not_speed_renos_window_up() {
+        let mut control = cubic(true);
+        let mut window = cut(&mut control);
+        window.cwnd = 80_000;
+        control.on_loss(&mut window, 80_000);
+        let grown = |control: &mut Cubic, segments: u64| {
+            let mut window = Window { cwnd: segments * 1_000, ssthresh: 1, ..window };
+            control.epoch = None;
+            let (now, rtt) = (Time::from_us(1), Time::from_us(80));
+            control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
+            window.cwnd - segments * 1_000
+        };
+        assert_eq!(control.w_max, 68.0);
+        assert_eq!(grown(&mut control, 70), 7);
+        // At 80: 1000 / 80 = 12.5, and 0.56 bytes are left over.
+        assert_eq!(grown(&mut control, 80), 13);
+    }
+
+    /// A timeout at 100 segments: ssthresh is 70. Congestion avoidance begins at 70, and W_max and
+    /// W_est are 70, K is 0: half a second on W(0.6) = 70 + 0.4 * 0.6^3 = 70.0864, so a segment
+    /// lets it grow by 1000 * 0.0864 / 70 = 1.23 bytes, where 0.01 are left of W(0.1) = 70.0004.
+    #[test]
+    fn after_a_timeout_the_function_begins_where_it_is_flat() {
+        let mut control = cubic(false);
+        let mut window = segments(100, 1_000);
+        control.on_timeout(&mut window, 100_000);
+        let mut window = Window { cwnd: 1_000, ssthresh: window.ssthresh, ..window };
+        (0..69).for_each(|_| control.on_ack(&mut window, &at(9.0)));
+        assert_eq!((window.cwnd, control.epoch.is_none()), (70_000, true));
+        control.on_ack(&mut window, &at(10.0));
+        let epoch = control.epoch.unwrap();
+        assert_eq!((control.w_max, epoch.flat_at, epoch.plateau), (70.0, 0.0, 70.0));
+        assert_eq!(window.cwnd, 70_000);
+        control.on_ack(&mut window, &at(10.5));
+        assert_eq!(window.cwnd, 70_001);
+        // A loss afterwards is one like any other.
+        control.on_loss(&mut window, 70_000);
+        assert!(!control.timed_out && control.w_max == 70.001);
+    }
+
+    #[test]
+    fn renos_window_is_not_told_how_to_grow_where_there_is_none() {
+        let text = "kind = \"cubic\"\ntcp_friendly = false\nfriendly_alpha = \"linux\"";
+        let mut section = Section::new("transport", text.parse().unwrap());
+        let read = super::super::Transport::read(&mut section, &Default::default());
+        let error = read.map(|_| ()).unwrap_err().to_string();
+        assert_eq!(error, "transport.friendly_alpha: it needs tcp_friendly = true");
     }
 
     #[test]

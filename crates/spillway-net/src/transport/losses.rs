@@ -189,6 +189,13 @@ impl Losses {
         of_order || Losses::foreign_keys(way).iter().any(|(name, _)| *name == key)
     }
 
+    /// Whether a key's default is another with this kind of loss detection than with that one.
+    pub fn has_other_default(key: &str, way: &str, earlier: &str) -> bool {
+        let differs_for = |one: &str| (way == one) != (earlier == one);
+        (key == "tail_loss_probe" && differs_for("rack"))
+            || (key == "reduction" && differs_for("ns3"))
+    }
+
     /// The keys that mean nothing with a kind of loss detection, and why.
     fn foreign_keys(way: &str) -> &'static [(&'static str, &'static str)] {
         match way {

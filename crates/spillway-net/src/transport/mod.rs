@@ -36,7 +36,7 @@ mod timeouts;
 mod udp;
 pub mod window;
 
-pub use choices::{CHOICES, is_foreign};
+pub use choices::{CHOICES, has_other_default, is_foreign};
 pub use closed_loop::ClosedLoop;
 pub use connections::{Connections, Restart};
 pub use control::{Congestion, ControlMaker, KINDS};

@@ -50,7 +50,7 @@ const WAYS: [&str; 3] = ["tcp", "go-back-n", "selective"];
 
 impl Nacks {
     /// The keys that mean nothing where NACKs tell of losses.
-    const OF_TCP: [&'static str; 13] = [
+    const OF_TCP: [&'static str; 15] = [
         "loss_detection",
         "dupthresh",
         "partial_acks_tell",
@@ -61,6 +61,8 @@ impl Nacks {
         "number_bytes",
         "initial_rto",
         "min_rto",
+        "rto_granularity",
+        "min_rto_bounds",
         "max_rto",
         "syn_window",
         "handshake",

@@ -6,7 +6,8 @@
 //!
 //! # Rule
 //! - Growth: slow start below ssthresh, then mss * acked / cwnd for every ack.
-//! - Loss: ssthresh = max(in flight / 2, 2 mss).
+//! - Loss: ssthresh = max(in flight / 2, 2 mss). What acks of nothing new have let go beyond the
+//!   window does not count (RFC 5681, section 3.2, step 2).
 //! - Mark: ssthresh = cwnd = cwnd / 2, once for what is in flight at the time.
 //! - Marks and losses in the same window of data cut once together, and the receiver is told of the
 //!   cut (CWR) whatever its cause (RFC 3168, section 6.1.2). With `cut_once = false` a loss also

@@ -1,6 +1,7 @@
 //! The retransmission timeout (RFC 6298): how long to wait for an ack.
 
 use spillway_engine::Time;
+use spillway_settings::quantity::{self, RttTime};
 
 /// A sender's estimate of the round-trip time. The default has no sample yet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +19,48 @@ pub struct RtoBounds {
     pub initial: Time,
     /// The least timeout.
     pub min: Time,
+    /// The least that it is beyond the smoothed round trip: the granularity of the clock (G).
+    pub granularity: Granularity,
+    /// Whether it is beyond the smoothed round trip by at least `min`, as in Linux.
+    pub min_bounds_spread: bool,
     /// The greatest timeout.
     pub max: Time,
+}
+
+/// The least that a timeout is beyond the smoothed round trip: the greater of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granularity {
+    time: Time,
+    /// In 1024ths of the smoothed round trip.
+    share: u32,
+}
+
+impl Granularity {
+    /// Nothing.
+    pub const NONE: Granularity = Granularity { time: Time::ZERO, share: 0 };
+
+    /// `"20us"`, which may be 0, or `"0.5rtt"`, of the smoothed round trip.
+    pub fn parse(text: &str) -> Option<Granularity> {
+        match RttTime::parse(text) {
+            Some(RttTime::Time(time)) => Some(Granularity { time, share: 0 }),
+            Some(RttTime::Rtt(times)) => {
+                let share = times.times(1 << 10).and_then(|share| share.try_into().ok())?;
+                Some(Granularity { time: Time::ZERO, share })
+            }
+            None => quantity::time(text).map(|time| Granularity { time, share: 0 }),
+        }
+    }
+
+    /// The same, and at least this long.
+    pub fn at_least(self, time: Time) -> Granularity {
+        Granularity { time: self.time.max(time), ..self }
+    }
+
+    #[inline]
+    fn of(self, smoothed: u64) -> u64 {
+        let share = (u128::from(smoothed) * u128::from(self.share)) >> 10;
+        self.time.ps().max(share as u64)
+    }
 }
 
 /// The most doublings of a timeout.
@@ -51,13 +92,16 @@ impl RttEstimate {
         Time::from_ps(self.smoothed)
     }
 
-    /// The time to wait from now: srtt + 4 rttvar within the bounds, doubled for every timeout in a
-    /// row.
+    /// The time to wait from now: srtt + max(G, 4 rttvar) within the bounds (rule 2.3), doubled for
+    /// every timeout in a row.
     #[inline]
     pub fn timeout(&self, bounds: &RtoBounds) -> Time {
         let base = match self.smoothed {
             0 => bounds.initial,
-            smoothed => Time::from_ps(smoothed + 4 * self.variation).max(bounds.min),
+            smoothed => {
+                let spread = (4 * self.variation).max(bounds.granularity.of(smoothed));
+                Time::from_ps(smoothed.saturating_add(spread)).max(bounds.min)
+            }
         };
         let times = 1 << self.backoff.min(DOUBLINGS);
         Time::from_ps(base.ps().saturating_mul(times)).min(bounds.max)
@@ -87,7 +131,13 @@ mod tests {
     #[test]
     fn the_timeout_follows_rfc_6298() {
         let us = Time::from_us;
-        let bounds = RtoBounds { initial: us(1000), min: us(10), max: us(5000) };
+        let bounds = RtoBounds {
+            initial: us(1000),
+            min: us(10),
+            max: us(5000),
+            granularity: Granularity::parse("20us").unwrap(),
+            min_bounds_spread: false,
+        };
         let mut estimate = RttEstimate::default();
         assert_eq!(estimate.timeout(&bounds), us(1000));
         // First sample 80: srtt 80, rttvar 40: 80 + 160 = 240.
@@ -105,6 +155,22 @@ mod tests {
         assert_eq!(estimate.timeout(&bounds), us(5000));
         estimate.reset_backoff();
         assert_eq!(estimate.timeout(&bounds), us(245));
+        // With equal round trips rttvar vanishes, and the granularity is left.
+        (0..200).for_each(|_| estimate.sample(us(80)));
+        let timeout = |granularity: &str| {
+            let granularity = Granularity::parse(granularity).unwrap();
+            estimate.timeout(&RtoBounds { granularity, ..bounds }).ps() / 1_000
+        };
+        assert_eq!((timeout("20us"), timeout("0us")), (100_000, 80_000));
+        assert_eq!((timeout("0.5rtt"), timeout("1rtt")), (120_000, 160_000));
+        let floor = Granularity::parse("1rtt").unwrap().at_least(us(200));
+        assert_eq!(
+            estimate.timeout(&RtoBounds { granularity: floor, ..bounds }).ps() / 1_000,
+            280_000
+        );
+        for wrong in ["", "rtt", "-1us", "0rtt", "5000000rtt", "1bdp"] {
+            assert_eq!(Granularity::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]
@@ -115,7 +181,9 @@ mod tests {
             (Time::from_us(1), Time::from_us(5_000), Time::from_us(5_000)),
             (day, most, most),
         ] {
-            let bounds = RtoBounds { initial, min: Time::from_ns(1), max };
+            let least = Time::from_ns(1);
+            let (granularity, min_bounds_spread) = (Granularity::NONE, false);
+            let bounds = RtoBounds { initial, min: least, max, granularity, min_bounds_spread };
             let mut estimate = RttEstimate::default();
             (0..40).for_each(|_| estimate.back_off());
             assert_eq!(estimate.timeout(&bounds), expected);

@@ -136,6 +136,11 @@ impl Scoreboard {
         self.has_gap() && self.lost_to > self.una
     }
 
+    /// The byte before which unacknowledged data is lost.
+    pub fn lost_to(&self) -> u64 {
+        self.lost_to
+    }
+
     /// Marks everything before `seq` that has not arrived as lost.
     pub fn lose_to(&mut self, seq: u64) {
         self.lost_to = self.lost_to.max(seq);

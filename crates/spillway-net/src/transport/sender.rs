@@ -20,7 +20,7 @@ pub use recovery::Phase;
 
 use super::Congestion;
 use super::receiver::SackBlocks;
-use super::reduction::{Reduction, ReductionRule};
+use super::reduction::{Reduction, ReductionRule, Told};
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use super::window::{Ack, CongestionControl, Window};
@@ -119,6 +119,10 @@ pub struct Sender {
     pub timeout_repairs: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Tail-loss probes.
+    pub probes: u32,
+    /// Those of them that were sent when the timeout was due, in its place.
+    pub probes_for_timeouts: u32,
 }
 
 impl Sender {
@@ -155,6 +159,8 @@ impl Sender {
             retransmitted_packets: 0,
             timeout_repairs: 0,
             timeouts: 0,
+            probes: 0,
+            probes_for_timeouts: 0,
         }
     }
 
@@ -400,6 +406,7 @@ impl Sender {
         let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
         let acked = ack.seq.saturating_sub(self.board.una);
         let arrived_before = if IN_ORDER { 0 } else { self.board.arrived() };
+        let lost_before = if IN_ORDER { 0 } else { self.board.lost_to() };
         match detection {
             LossDetection::Rack => self.note_times(now, ack),
             LossDetection::PerPriority { .. } => self.note_order(ack),
@@ -443,23 +450,32 @@ impl Sender {
         if is_marked || (ack.ece && is_cut) {
             self.tells_cut = true;
         }
+        let mut loses = false;
         match detection {
             LossDetection::Sack if IN_ORDER => {}
             LossDetection::Sack
             | LossDetection::DuplicateAcks
             | LossDetection::Timeout
             | LossDetection::Nacks => self.advance_phase(&told, transport),
-            LossDetection::PerPriority { .. } => self.advance_by_order(transport),
-            LossDetection::Rack => self.advance_by_rack(now, ack, transport),
+            LossDetection::PerPriority { .. } => {
+                loses = self.advance_by_order(told.delivered, transport);
+            }
+            LossDetection::Rack => {
+                loses = self.advance_by_rack((now, told.delivered), ack, transport);
+            }
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
         }
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
             if is_cut || (repairs && self.window.is_cut_from((u64::MAX, before.1))) {
-                self.begin_reduction(transport.losses.reduction, ack.ece);
+                self.begin_reduction(transport.losses.reduction, told.delivered, ack.ece);
             }
-            let repaired = acked > 0 && self.phase == Phase::Recovery;
-            self.reduce(told.delivered, repaired);
+            self.reduce(Told {
+                delivered: told.delivered,
+                moves_on: acked > 0,
+                loses: loses || self.board.lost_to() > lost_before,
+                repaired: acked > 0 && self.phase == Phase::Recovery,
+            });
         }
         if self.board.una >= self.board.nxt && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.deadline = Time::MAX;
@@ -508,22 +524,27 @@ impl Sender {
         None
     }
 
-    /// The window was cut, for a mark or a loss: begins to get down to it. In ns-3 a reduction for
-    /// a mark goes on until something sent after the cut is acknowledged.
+    /// The window was cut, for a mark or a loss: begins to get down to it. `newly`: what the ack
+    /// that causes the cut delivers. In ns-3 a reduction for a mark goes on until something sent
+    /// after the cut is acknowledged.
     #[cold]
-    fn begin_reduction(&mut self, rule: ReductionRule, for_mark: bool) {
+    fn begin_reduction(&mut self, rule: ReductionRule, newly: u64, for_mark: bool) {
         let (una, nxt) = (self.board.una, self.board.nxt);
         let until = nxt + u64::from(for_mark && rule == ReductionRule::Ns3);
-        self.reduction = Some(Reduction::new(rule, nxt - una, self.window.cwnd, until));
+        let flight = match rule {
+            ReductionRule::Proportional => self.board.missing() + newly,
+            _ => nxt - una,
+        };
+        self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, until));
     }
 
     /// Advances the reduction that is under way.
     #[cold]
-    fn reduce(&mut self, newly: u64, repaired: bool) {
+    fn reduce(&mut self, told: Told) {
         let (pipe, una, mss) = (self.in_flight(), self.board.una, self.window.mss);
         match &mut self.reduction {
             Some(reduction) if reduction.is_over(una) => self.reduction = None,
-            Some(reduction) => reduction.on_ack(newly, pipe, mss, repaired),
+            Some(reduction) => reduction.on_ack(told, pipe, mss),
             None => {}
         }
     }

@@ -273,7 +273,7 @@ fn window(draw: &mut Draw) -> String {
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["50us", "500us"]),
-        draw.one(&["at-once", "proportional", "proportional-ns3"]),
+        draw.one(&["at-once", "proportional", "proportional-rfc6937", "proportional-ns3"]),
         draw.one(&["unlimited", "4pkt"]),
         draw.one(&["2pkt", "2pkt", "1pkt", "300B"]),
     )
@@ -388,6 +388,14 @@ fn routing(seed: u64, draw: &mut Draw) -> String {
 /// What DCTCP's share of marks is of, in half of the scenarios what has arrived.
 fn share_of(seed: u64) -> &'static str {
     if Stream::new(seed, "share-of", 0).below(2) == 0 { "share_of = \"delivered\"" } else { "" }
+}
+
+/// What timeouts are beyond round trips, at least: a choice of a stream of its own.
+fn timeouts(seed: u64) -> String {
+    let draw = &mut Draw(Stream::new(seed, "timeouts", 0));
+    let granularity = draw.one(&["1rtt", "0us", "20us"]);
+    let bounds = draw.one(&["timeout", "timeout", "spread"]);
+    format!("rto_granularity = \"{granularity}\"\nmin_rto_bounds = \"{bounds}\"")
 }
 
 /// When flows are complete.
@@ -704,7 +712,8 @@ pub fn case(seed: u64) -> Case {
             .chain(&["pfabric"])
             .any(|kind| section.contains(&format!("\"{kind}\"")))
     };
-    let common = format!("min_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}");
+    let timeouts = timeouts(seed);
+    let common = format!("min_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{timeouts}\n{window}");
     let window = put_nacks(seed, &mut traffic, common);
     let has_nacks = |text: &String| ["go-back-n", "selective"].iter().any(|way| text.contains(way));
     let all_cut = !traffic.iter().any(cuts_not) && !traffic.iter().chain([&window]).any(has_nacks);
@@ -726,7 +735,10 @@ pub fn case(seed: u64) -> Case {
         routing(seed, draw),
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
-            "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
+            "cubic" => {
+                let alpha = Draw(Stream::new(seed, "friendly-alpha", 0)).one(&["rfc9438", "linux"]);
+                format!("\"cubic\"\nhystart = \"{hystart}\"\nfriendly_alpha = \"{alpha}\"")
+            }
             "dctcp" => format!("\"dctcp\"\n{}", share_of(seed)),
             kind => format!("\"{kind}\""),
         },

@@ -102,24 +102,26 @@ impl Sender {
         by_order.orders.on_ack(number, una, newly);
     }
 
-    /// An ack has been handled: finds what is lost now.
+    /// An ack has been handled that delivers `newly` bytes: finds what is lost now. Returns whether
+    /// anything is.
     #[inline(never)]
-    pub(super) fn advance_by_order(&mut self, transport: &ClosedLoop) {
+    pub(super) fn advance_by_order(&mut self, newly: u64, transport: &ClosedLoop) -> bool {
         let (_, ends_repair) = self.end_repair_of_each();
-        self.find_by_order(transport);
-        let rest = ends_repair && self.phase == Phase::Open && self.next_lost().is_some();
-        if rest && self.repair_the_rest(transport) {
-            self.note_number_of_cut();
+        let finds = self.find_by_order(newly, transport);
+        if ends_repair && self.phase == Phase::Open && self.next_lost().is_some() {
+            self.repair_the_rest();
         }
+        finds
     }
 
-    fn find_by_order(&mut self, transport: &ClosedLoop) {
-        let Detector::Order(by_order) = &mut self.detector else { return };
-        let Some(latest) = by_order.orders.detect() else { return };
+    fn find_by_order(&mut self, newly: u64, transport: &ClosedLoop) -> bool {
+        let Detector::Order(by_order) = &mut self.detector else { return false };
+        let Some(latest) = by_order.orders.detect() else { return false };
         let of_new_window = latest >= by_order.cut_at;
-        if self.react_to_losses(of_new_window, transport) {
+        if self.react_to_losses(of_new_window, newly, transport) {
             self.note_number_of_cut();
         }
+        true
     }
 
     fn note_number_of_cut(&mut self) {

@@ -65,6 +65,11 @@ impl ByRack {
         self.timeout_at = timeout_at;
     }
 
+    /// Whether the retransmission timeout is due.
+    pub fn has_timed_out(&self, now: Time) -> bool {
+        now >= self.timeout_at
+    }
+
     /// The retransmission timer has expired.
     pub fn on_timeout(&mut self, now: Time) {
         self.rack.on_timeout(now);
@@ -118,23 +123,29 @@ impl Sender {
         }
     }
 
-    /// An ack has been handled: finds what is lost now.
+    /// An ack has been handled that delivers `newly` bytes: finds what is lost now. Returns whether
+    /// anything is.
     #[cold]
-    pub(super) fn advance_by_rack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
+    pub(super) fn advance_by_rack(
+        &mut self,
+        (now, newly): (Time, u64),
+        ack: &AckSegment,
+        transport: &ClosedLoop,
+    ) -> bool {
         let (repairs, ends_repair) = self.end_repair_of_each();
         let told = self.rack_ack(now, ack);
         // Rounded up, since the last segment may be short.
         let sacked = self.board.sacked_bytes().div_ceil(self.window.mss);
         let has_dupthresh = sacked >= transport.losses.dupthresh.into();
-        let Detector::Rack(by_rack) = &mut self.detector else { return };
+        let Detector::Rack(by_rack) = &mut self.detector else { return false };
         let sent = (self.board.una, self.board.nxt);
         let phase = (repairs && !ends_repair, ends_repair);
         by_rack.rack.update_window(&told, sent, phase, has_dupthresh);
-        self.find_by_time(now, transport);
-        let rest = ends_repair && self.phase == Phase::Open && self.next_lost().is_some();
-        if rest && self.repair_the_rest(transport) {
-            self.note_cut(now);
+        let finds = self.find_by_time(now, newly, transport);
+        if ends_repair && self.phase == Phase::Open && self.next_lost().is_some() {
+            self.repair_the_rest();
         }
+        finds
     }
 
     fn note_cut(&mut self, now: Time) {
@@ -146,7 +157,7 @@ impl Sender {
     /// The reordering timer has expired.
     #[cold]
     pub(super) fn on_reordering_timer(&mut self, now: Time, transport: &ClosedLoop) {
-        self.find_by_time(now, transport);
+        self.find_by_time(now, 0, transport);
         self.choose_timer();
     }
 
@@ -180,17 +191,18 @@ impl Sender {
         };
     }
 
-    fn find_by_time(&mut self, now: Time, transport: &ClosedLoop) {
-        let Detector::Rack(by_rack) = &mut self.detector else { return };
+    fn find_by_time(&mut self, now: Time, newly: u64, transport: &ClosedLoop) -> bool {
+        let Detector::Rack(by_rack) = &mut self.detector else { return false };
         let found = by_rack.rack.detect(now);
         by_rack.doubtful_until = match found.wait {
             Time::ZERO => Time::MAX,
             wait => now + wait,
         };
         let of_new_window = found.sent_at >= by_rack.cut_at;
-        if found.any && self.react_to_losses(of_new_window, transport) {
+        if found.any && self.react_to_losses(of_new_window, newly, transport) {
             self.note_cut(now);
         }
+        found.any
     }
 }
 

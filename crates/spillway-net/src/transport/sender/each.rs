@@ -19,22 +19,27 @@ impl Sender {
     }
 
     /// Reacts to losses that were just found; `of_new_window` tells whether one of them was sent
-    /// after a loss last cut the window. Returns whether they cut it.
-    pub(super) fn react_to_losses(&mut self, of_new_window: bool, transport: &ClosedLoop) -> bool {
+    /// after a loss last cut the window, and `newly` what the ack that tells of them delivers.
+    /// Returns whether they cut the window.
+    pub(super) fn react_to_losses(
+        &mut self,
+        of_new_window: bool,
+        newly: u64,
+        transport: &ClosedLoop,
+    ) -> bool {
         let cuts = match self.phase {
             Phase::Open => true,
-            // The loss of data sent after the last cut is one of another window (RFC 5681, section
-            // 4.3). A proportional reduction covers it without another cut.
-            Phase::Recovery | Phase::Loss => {
-                transport.losses.reduction == ReductionRule::AtOnce && of_new_window
-            }
+            // What was sent after the last cut is lost, new data or a retransmission: one more sign
+            // of congestion (RFC 5681, section 4.3; RFC 8985, section 3.4).
+            Phase::Recovery | Phase::Loss => of_new_window,
             Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => false,
         };
         if !cuts {
             return false;
         }
+        let before = self.window.ssthresh;
         let cwnd = self.window.cwnd;
-        self.cut_down(transport);
+        self.cut_for_loss(transport);
         if self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recover = self.board.nxt;
@@ -42,28 +47,21 @@ impl Sender {
         } else {
             self.window.cwnd = self.window.cwnd.min(cwnd);
         }
+        // After a timeout the window is small already.
+        let rule = transport.losses.reduction;
+        if rule != ReductionRule::AtOnce
+            && self.phase == Phase::Recovery
+            && self.window.is_cut_from((u64::MAX, before))
+        {
+            self.begin_reduction(rule, newly, false);
+        }
         true
     }
 
     /// Recovers from losses that remain when a recovery ends: they were sent after it began, and
-    /// the window has not let all of them go. If cuts take effect at once, the window was cut for
-    /// them when they were found. Returns whether it is cut now.
-    pub(super) fn repair_the_rest(&mut self, transport: &ClosedLoop) -> bool {
-        let cuts = transport.losses.reduction != ReductionRule::AtOnce;
-        if cuts {
-            self.cut_down(transport);
-        }
+    /// the window has not let all of them go. It was cut for them when they were found.
+    pub(super) fn repair_the_rest(&mut self) {
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;
-        cuts
-    }
-
-    fn cut_down(&mut self, transport: &ClosedLoop) {
-        let before = (u64::MAX, self.window.ssthresh);
-        self.cut_for_loss(transport);
-        let rule = transport.losses.reduction;
-        if rule != ReductionRule::AtOnce && self.window.is_cut_from(before) {
-            self.begin_reduction(rule, false);
-        }
     }
 }

@@ -4,15 +4,36 @@ use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
 use crate::transport::tests::{access, closed_loop};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const SMSS: u64 = 1_000;
+
+/// The cuts of a window for losses, and the timeouts.
+#[derive(Default)]
+struct Cuts {
+    count: u32,
+    before: (u64, u64, u32),
+}
+
+impl Cuts {
+    /// To be called after every ack and timer.
+    fn note(&mut self, sender: &Sender) {
+        let (cwnd, ssthresh, timeouts) = self.before;
+        let Window { cwnd: now, .. } = sender.window;
+        let is_cut =
+            now < cwnd || (ssthresh, timeouts) != (sender.window.ssthresh, sender.timeouts);
+        self.count += u32::from(is_cut);
+        self.before = (now, sender.window.ssthresh, sender.timeouts);
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// New data is sent in order, and only data that was sent and is not acknowledged is
     /// retransmitted. A timer always runs, no known loss is forgotten, and everything arrives soon
-    /// after the network stops losing packets.
+    /// after the network stops losing packets. Since a segment was sent again, a loss or a timeout
+    /// has cut the window before it is sent once more.
     #[test]
     fn everything_is_delivered(
         size in 1u64..120_000,
@@ -22,7 +43,9 @@ proptest! {
             "sack", "rack", "ns3", "per-priority", "duplicate-acks", "timeout-only",
             "go-back-n", "selective",
         ]),
-        reduction in prop::sample::select(vec!["at-once", "proportional", "proportional-ns3"]),
+        reduction in prop::sample::select(vec![
+            "at-once", "proportional", "proportional-rfc6937", "proportional-ns3",
+        ]),
         fates in fates(),
     ) {
         let losses = match detection {
@@ -39,10 +62,24 @@ proptest! {
         let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
         let mut network = Network::new(fates);
         let (mut now, mut nxt) = (Time::ZERO, 0);
+        let (mut cuts, mut repaired) = (Cuts::default(), BTreeMap::new());
         while !sender.is_done() {
             // Fates come again and again: a sender that goes back may meet the same ones for ever.
             let safe = sender.timeouts > 8 || sender.retransmitted_packets > 2_000;
-            while let Some(piece) = sender.next_piece(now, &transport) {
+            cuts.note(&sender);
+            let may_repeat = !["sack", "rack", "per-priority", "duplicate-acks"].contains(&detection);
+            loop {
+                // What is sent although nothing is lost is the rescue of RFC 6675, once a recovery.
+                let is_rescue = sender.next_lost().is_none() && sender.at_once == AtOnce::Nothing;
+                let Some(piece) = sender.next_piece(now, &transport) else { break };
+                if piece.again && !is_rescue && !may_repeat {
+                    let before = repaired.insert(piece.seq, cuts.count);
+                    let is_least = sender.window.cwnd <= 2 * SMSS;
+                    prop_assert!(
+                        is_least || before.is_none_or(|before| before < cuts.count),
+                        "{:?} once more without a cut at {:?}", piece, now
+                    );
+                }
                 let end = piece.seq + u64::from(piece.payload);
                 prop_assert_eq!(piece.seq % SMSS, 0);
                 let in_place = if piece.again { end <= nxt && end > sender.board.una } else { piece.seq == nxt };

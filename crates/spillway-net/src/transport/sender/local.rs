@@ -41,7 +41,7 @@ impl Sender {
         if self.window.is_cut_from(before) {
             self.tells_cut |= transport.ecn;
             if transport.losses.reduction != ReductionRule::AtOnce {
-                self.begin_reduction(transport.losses.reduction, true);
+                self.begin_reduction(transport.losses.reduction, 0, true);
             }
         }
     }

@@ -31,6 +31,12 @@ impl Sender {
 
     /// Sends new data if there is any, else the last segment again (RFC 8985, section 7.3).
     pub(super) fn send_probe(&mut self, now: Time, transport: &ClosedLoop) -> Piece {
+        self.probes += 1;
+        let replaces_timeout = match &self.detector {
+            Detector::Rack(by_rack) => by_rack.has_timed_out(now),
+            _ => false,
+        };
+        self.probes_for_timeouts += u32::from(replaces_timeout);
         self.restart_timer(now, transport);
         let (nxt, mss) = (self.board.nxt, self.window.mss);
         let again = nxt >= self.size;

@@ -213,10 +213,19 @@ impl Sender {
         self.at_once = AtOnce::Head;
     }
 
-    /// Cuts the window for a loss, unless a mark has already cut it for the same flight.
+    /// Cuts the window for a loss, unless a mark has already cut it for the same flight. What is
+    /// lost in a recovery was sent after that cut.
     pub(super) fn cut_for_loss(&mut self, transport: &ClosedLoop) {
-        if !transport.losses.cut_once || self.board.una >= self.window.cut_until {
-            let in_flight = self.board.nxt - self.board.una;
+        let is_another = self.phase == Phase::Recovery;
+        let is_cut = transport.losses.cut_once && self.board.una < self.window.cut_until;
+        if is_another || !is_cut {
+            let mut in_flight = self.board.nxt - self.board.una;
+            // What acks of nothing new have let go (limited transmit) does not count (RFC 5681,
+            // section 3.2, step 2). As long as the first gap stays, it is ever more. After a cut
+            // for a mark the window is no measure of what was in flight.
+            if self.phase != Phase::Open || !self.window.holds(self.board.una) {
+                in_flight = in_flight.min(self.window.cwnd);
+            }
             self.control.on_loss(&mut self.window, in_flight);
             self.window.cwnd = self.window.ssthresh;
             self.window.credit = 0;
@@ -227,8 +236,11 @@ impl Sender {
     /// The retransmission timer has expired: everything missing is retransmitted, beginning with a
     /// window of one segment.
     pub(super) fn enter_loss(&mut self, now: Time, transport: &ClosedLoop) {
-        if self.phase != Phase::Loss {
-            // A retransmission that is lost as well does not cut again (RFC 5681, section 3.1).
+        // A segment that has been sent again after a timeout does not cut once more (RFC 5681,
+        // section 3.1). If something has been acknowledged since, it is another segment.
+        let is_another =
+            self.rtt.backoff() <= 1 && transport.losses.detection != LossDetection::Ns3;
+        if self.phase != Phase::Loss || is_another {
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
         }

@@ -103,9 +103,9 @@ fn a_repair_that_is_lost_is_found_by_what_is_sent_after_it() {
     assert_eq!((s.in_flight(), s.next_lost()), (2_000, None));
     answered(&mut s, &t, us(173), 13, (1, &[(2, 13)]));
     assert_eq!(s.next_lost(), Some((1_000, 2_000)));
-    // The repair was sent after the first cut, so this is another: half of what lies between 1 and 13.
-    // A cut does not raise the window.
-    assert_eq!((s.window().ssthresh, s.window().cwnd), (6_000, 4_500));
+    // The repair was sent after the first cut, so this is another: half of the window, of which
+    // what lies between 1 and 13 is no measure.
+    assert_eq!((s.window().ssthresh, s.window().cwnd), (2_250, 2_250));
 }
 
 #[test]

@@ -12,8 +12,9 @@ fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
     assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(100)));
     assert_eq!(sends(&mut s, &t, us(80)), "10");
     assert_eq!(s.on_deadline(us(100), &t), None);
-    // With 11 in flight ssthresh is 5.5. The retransmission is sent whatever is in flight.
-    assert_eq!((s.phase(), s.window().cwnd, s.timeouts), (Phase::Recovery, 5_500, 0));
+    // 11 are in flight, of which 10 was sent beyond the window: ssthresh is 5. The retransmission is
+    // sent whatever is in flight.
+    assert_eq!((s.phase(), s.window().cwnd, s.timeouts), (Phase::Recovery, 5_000, 0));
     assert_eq!(sends(&mut s, &t, us(100)), "0!");
     // If 0 arrives in time, nothing is retransmitted or in doubt.
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
@@ -33,8 +34,8 @@ fn rack_reaches_a_window_by_and_by_that_its_timer_has_cut() {
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
     assert_eq!(sends(&mut s, &t, us(80)), "10");
     assert_eq!(s.on_deadline(us(100), &t), None);
-    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(100)).as_str()), (5_500, "0!"));
-    // Of 11 in flight four have left since the cut, so two segments may be sent, of which the
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(100)).as_str()), (5_000, "0!"));
+    // Of ten in flight four have left since the cut, so two segments may be sent, of which the
     // retransmission was one. A cut that takes effect at once would allow none, with six in flight.
     acked(&mut s, &t, us(101), 0, &[(1, 6)]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(101)).as_str()), (6_000, "11"));
@@ -82,10 +83,12 @@ fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
     acked(&mut s, &t, us(82), 0, &[(1, 10)]);
     assert_eq!(sends(&mut s, &t, us(82)), "11 12 13");
     // 10 was sent after the retransmission and has arrived, so the retransmission is lost. It was
-    // sent after the cut and counts as another loss: half of 14 in flight.
+    // sent after the cut and counts as another loss: half of the window. 11 to 13 are in flight.
     acked(&mut s, &t, us(161), 0, &[(1, 11)]);
-    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (5_000, "0!"));
-    acked(&mut s, &t, us(241), 14, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (2_500, ""));
+    acked(&mut s, &t, us(162), 0, &[(1, 13)]);
+    assert_eq!(sends(&mut s, &t, us(162)), "0!");
+    acked(&mut s, &t, us(242), 14, &[]);
     assert!(s.is_done());
     assert_eq!((s.retransmitted_packets, s.timeouts), (2, 0));
 }
@@ -98,10 +101,51 @@ fn rack_counts_a_lost_repair_as_another_loss() {
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
     acked(&mut s, &t, us(82), 0, &[(1, 20)]);
     assert_eq!(sends(&mut s, &t, us(82)), "20 21 22 23 24 25 26 27 28");
-    // 29 were sent and none is acknowledged. Half of that is above the window, which stays.
+    // 29 were sent and none is acknowledged, but most have arrived: half of the window. Of the eight
+    // in flight four must arrive first.
     acked(&mut s, &t, us(162), 0, &[(1, 21)]);
-    assert_eq!((s.window().cwnd, s.window().ssthresh), (10_000, 14_500));
-    assert!(sends(&mut s, &t, us(162)).starts_with("0!"));
+    assert_eq!((s.window().cwnd, s.window().ssthresh), (5_000, 5_000));
+    acked(&mut s, &t, us(162), 0, &[(1, 24)]);
+    assert_eq!(sends(&mut s, &t, us(162)), "");
+    acked(&mut s, &t, us(163), 0, &[(1, 25)]);
+    assert_eq!(sends(&mut s, &t, us(163)), "0!");
+}
+
+/// The first segment is lost, and so is its repair in every round trip; all else arrives. Every
+/// lost repair halves the window, down to two segments, however the window is reached: a sender
+/// never goes on sending at the rate at which its repairs are lost.
+#[test]
+fn repairs_that_are_lost_again_and_again_leave_two_segments() {
+    for rule in ["at-once", "proportional", "proportional-rfc6937"] {
+        let text = "initial_window = \"64pkt\"\nloss_detection = \"rack\"\nreduction";
+        let (mut s, t) = sender(1_000, &format!("{text} = \"{rule}\""));
+        sends(&mut s, &t, us(0));
+        for (round, segments) in (1..).zip([32, 16, 8, 4, 2, 2]) {
+            let now = us(80 * round);
+            let sent = s.board.nxt / 1_000;
+            acked(&mut s, &t, now, 0, &[(1, sent)]);
+            assert_eq!(s.window().cwnd, segments * 1_000, "{rule}, {round}");
+            let sent = sends(&mut s, &t, now);
+            let count = sent.split(' ').count() as u64;
+            assert!(sent.starts_with("0!") && count == segments, "{rule}, {round}: {sent}");
+        }
+        assert_eq!((s.timeouts, s.retransmitted_packets), (0, 6));
+    }
+}
+
+#[test]
+fn a_lost_repair_cuts_what_a_mark_has_cut_before() {
+    let text = "initial_window = \"12pkt\"\necn = true\nloss_detection = \"rack\"";
+    let (mut s, t) = sender(100, text);
+    sends(&mut s, &t, us(0));
+    // The mark halves what the loss then does not cut again.
+    marked(&mut s, &t, us(80), 1);
+    acked(&mut s, &t, us(81), 1, &[(2, 12)]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 6_000));
+    assert_eq!(sends(&mut s, &t, us(81)), "1! 12 13 14 15 16");
+    // 12, sent after the repair, has arrived.
+    acked(&mut s, &t, us(162), 1, &[(2, 13)]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 3_000));
 }
 
 #[test]

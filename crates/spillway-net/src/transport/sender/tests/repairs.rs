@@ -204,7 +204,8 @@ fn only_what_arrives_from_a_probe_on_tells_what_was_lost_before_it() {
 
 #[test]
 fn no_probe_is_waited_for_where_the_timeout_comes_first() {
-    let text = "initial_window = \"4pkt\"\ntail_loss_probe = true\nmin_rto = \"100us\"";
+    let text = "initial_window = \"4pkt\"\ntail_loss_probe = true\nmin_rto = \"100us\"\n\
+                rto_granularity = \"0us\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
     // Many round trips of 80 us: the timeout falls to its least value, 60 us before a probe would
@@ -238,6 +239,35 @@ fn a_probe_is_the_last_segment_if_it_has_one_byte_only() {
     assert_eq!(s.on_deadline(us(240), &t), Some(probe));
 }
 
+/// Eight in flight, and a timeout: half of them. If it expires again before anything new is
+/// acknowledged, that is the same loss (RFC 5681, section 3.1). After an ack it is another one: of
+/// the two in flight two segments are left, the least.
+#[test]
+fn a_timeout_cuts_again_once_something_is_acknowledged() {
+    for detection in ["sack", "rack", "per-priority", "duplicate-acks", "timeout-only"] {
+        let probe = if detection == "rack" { "\ntail_loss_probe = false" } else { "" };
+        let text = format!("initial_window = \"8pkt\"\nloss_detection = \"{detection}\"{probe}");
+        let (mut s, t) = sender(100, &text);
+        let send = |s: &mut Sender, now| {
+            while let Some(piece) = s.next_piece(now, &t) {
+                s.number(&piece, 0);
+            }
+        };
+        send(&mut s, us(0));
+        s.on_deadline(us(10_000), &t);
+        assert_eq!(s.window().ssthresh, 4_000, "{detection}");
+        send(&mut s, us(10_000));
+        s.on_deadline(us(30_000), &t);
+        assert_eq!(s.window().ssthresh, 4_000, "{detection}");
+        send(&mut s, us(30_000));
+        acked(&mut s, &t, us(30_080), 1, &[]);
+        send(&mut s, us(30_080));
+        assert_eq!((s.window().cwnd, s.window().ssthresh), (2_000, 4_000), "{detection}");
+        s.on_deadline(s.deadline(), &t);
+        assert_eq!((s.timeouts, s.window().ssthresh), (3, 2_000), "{detection}");
+    }
+}
+
 // Losses found by time
 // -------------------------------------------------------------------------------
 
@@ -260,8 +290,8 @@ fn rack_knows_nothing_of_what_its_host_has_refused() {
 }
 
 #[test]
-fn rack_cuts_once_where_a_window_is_reached_by_and_by() {
-    // As above: 27 has arrived and 20 to 26 have not, all sent after the cut.
+fn rack_cuts_for_what_was_sent_after_a_cut_that_is_reached_by_and_by() {
+    // 27 has arrived and 20 to 26 have not, all sent after the cut.
     let rack = "initial_window = \"20pkt\"\nloss_detection = \"rack\"";
     let (mut s, t) = sender(100, &format!("{rack}\nreduction = \"proportional\""));
     sends(&mut s, &t, us(0));
@@ -272,11 +302,12 @@ fn rack_cuts_once_where_a_window_is_reached_by_and_by() {
     assert_eq!(sent, "20 21 22 23 24 25 26 27");
     acked(&mut s, &t, us(160), 19, &[(27, 28)]);
     let window = (s.window().cwnd, s.window().ssthresh);
-    assert_eq!((s.phase(), window), (Phase::Recovery, (10_000, 10_000)));
+    // Nine are not acknowledged.
+    assert_eq!((s.phase(), window), (Phase::Recovery, (4_500, 4_500)));
     // 19 was only late, and what was sent after the cut is still to be sent again when the recovery
-    // ends. That is another cut, for the eight in flight.
+    // ends: another one begins, without a cut.
     acked(&mut s, &t, us(160), 20, &[(27, 28)]);
-    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 4_000));
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 4_500));
 }
 
 #[test]
