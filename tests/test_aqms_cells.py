@@ -38,7 +38,13 @@ def every(threshold, ramp, wait, target, interval, steers, averages, gains):
         "ared": aqm("ared", interval=steers, time_constant=averages, **probability),
         "codel": aqm("codel", target=target, interval=interval, not_ect="pass"),
         "pie": aqm(
-            "pie", target=wait, update_interval=wait, alpha=alpha, beta=beta, not_ect="pass"
+            "pie",
+            target=wait,
+            update_interval=wait,
+            alpha=alpha,
+            beta=beta,
+            derandomize=False,
+            not_ect="pass",
         ),
         "tcn": aqm("tcn", threshold=wait),
         "ecn-sharp": aqm("ecn-sharp", instant=wait, target=target, interval=interval),

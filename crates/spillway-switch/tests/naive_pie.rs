@@ -30,17 +30,19 @@ struct Rule {
     drops: bool,
     /// Whether the delay is the queue over its measured rate of departures.
     by_rate: bool,
+    /// Whether hits are kept apart (RFC 8033, section 5.4).
+    apart: bool,
 }
 
 impl Rule {
     fn text(&self) -> String {
-        let Rule { target, interval, burst, alpha, beta, mark_up_to, drops, by_rate } = self;
+        let Rule { target, interval, burst, alpha, beta, mark_up_to, drops, by_rate, apart } = self;
         let delay = if *by_rate { "rate" } else { "sojourn" };
         let not_ect = if *drops { "drop" } else { "pass" };
         format!(
             "target = \"{target}us\"\nupdate_interval = \"{interval}us\"\nburst = \"{burst}us\"\n\
              alpha = {alpha:?}\nbeta = {beta:?}\nmark_up_to = {mark_up_to:?}\n\
-             not_ect = \"{not_ect}\"\ndelay = \"{delay}\""
+             not_ect = \"{not_ect}\"\ndelay = \"{delay}\"\nderandomize = {apart}"
         )
     }
 }
@@ -57,6 +59,10 @@ struct Queue {
     cycle: Option<(u64, u64)>,
     /// How long 16 KB take on average; 0 before it is known.
     cycle_time: f64,
+    /// The probabilities of the arrivals that could have been hit since the last hit.
+    spared: Vec<f64>,
+    /// Whether one of them may have been hit without a trace.
+    is_unsure: bool,
 }
 
 const CYCLE: u64 = 16_384;
@@ -111,20 +117,38 @@ impl Queue {
         self.old_delay = delay;
     }
 
-    /// Whether an arrival is marked or lost, if it is ECN-capable; `None` if that depends on
-    /// chance.
-    fn verdict(&self, rule: &Rule, ect: bool) -> Option<(bool, bool)> {
+    /// Whether an arrival is hit; `None` if that depends on chance.
+    fn is_hit(&mut self, rule: &Rule) -> Option<bool> {
         let is_calm = self.old_delay < rule.target as f64 / 2e6 && self.p < 0.2;
-        if self.burst_left > 0 || is_calm || self.waiting.len() <= 2 || self.p == 0.0 {
-            return Some((false, false));
+        if self.burst_left > 0 || is_calm || self.waiting.len() <= 2 {
+            return Some(false);
         }
-        if self.p < 1.0 {
-            return None;
+        if self.p == 0.0 {
+            self.forget();
+            return Some(false);
         }
-        if rule.mark_up_to < 1.0 {
-            return Some((false, true));
+        self.spared.push(self.p);
+        let sum: f64 = self.spared.iter().sum();
+        match rule.apart {
+            _ if self.p == 1.0 => Some(true),
+            true if self.is_unsure => None,
+            true if sum < 0.85 => Some(false),
+            true if sum >= 8.5 => Some(true),
+            _ => None,
         }
-        Some((ect, !ect && rule.drops))
+    }
+
+    /// Whether a hit marks or loses the packet.
+    fn effect(&self, rule: &Rule, ect: bool) -> (bool, bool) {
+        if self.p > rule.mark_up_to {
+            return (false, true);
+        }
+        (ect, !ect && rule.drops)
+    }
+
+    fn forget(&mut self) {
+        self.spared.clear();
+        self.is_unsure = false;
     }
 }
 
@@ -154,9 +178,17 @@ fn compare(rule: &Rule, steps: &[Step]) -> Result<[usize; 4], TestCaseError> {
                     real.switch.enqueue(time, port as u32, id, &packet, &mut real.packets);
                     let is_marked = real.packets[id].flags & flags::CE != 0;
                     let is_lost = real.take_lost() == [(number, DropReason::Aqm)];
-                    let expected = queues[port].verdict(rule, ect);
-                    if let Some(expected) = expected {
-                        prop_assert_eq!((is_marked, is_lost), expected, "packet {}", number);
+                    let (queue, outcome) = (&mut queues[port], (is_marked, is_lost));
+                    let (expected, effect) = (queue.is_hit(rule), queue.effect(rule, ect));
+                    if let Some(is_hit) = expected {
+                        let effect = if is_hit { effect } else { (false, false) };
+                        prop_assert_eq!(outcome, effect, "packet {}", number);
+                    }
+                    let has_trace = effect != (false, false);
+                    match expected.or(has_trace.then_some(outcome == effect)) {
+                        Some(true) => queue.forget(),
+                        Some(false) => {}
+                        None => queue.is_unsure = true,
                     }
                     let outcome = match (expected, is_marked, is_lost) {
                         (None, ..) => 3,
@@ -195,9 +227,9 @@ fn compare(rule: &Rule, steps: &[Step]) -> Result<[usize; 4], TestCaseError> {
 fn rule() -> impl Strategy<Value = Rule> {
     let times = (1u64..40, 1u64..10, select(vec![0u64, 0, 20]));
     let gains = (select(vec![100.0, 1e5, 1e8]), select(vec![0.0, 1e4, 1e7]));
-    let marks = (select(vec![0.1, 1.0, 1.0]), any::<bool>(), any::<bool>());
+    let marks = (select(vec![0.1, 1.0, 1.0]), any::<bool>(), any::<bool>(), any::<bool>());
     (times, gains, marks).prop_map(
-        |((target, interval, burst), (alpha, beta), (mark_up_to, drops, by_rate))| Rule {
+        |((target, interval, burst), (alpha, beta), (mark_up_to, drops, by_rate, apart))| Rule {
             target,
             interval,
             burst,
@@ -206,6 +238,7 @@ fn rule() -> impl Strategy<Value = Rule> {
             mark_up_to,
             drops,
             by_rate,
+            apart,
         },
     )
 }

@@ -55,6 +55,7 @@ def _pie(alpha: float, beta: float, drops: Mapping[str, Any]) -> Disc:
         "burst": "0us",
         "mark_up_to": 1.0,
         "delay": "sojourn",
+        "derandomize": False,
     }
     return Disc(aqm, is_random=True, drops=drops)
 

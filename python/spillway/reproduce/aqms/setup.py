@@ -52,14 +52,15 @@ class Network:
         persistent = (f"target={_us(t / 8)}", f"interval={_us(rtt + t)}")
         # The gains times the target are those of the RFC, whose target is 15 ms.
         gains = tuple(f"{name}={gain * 15_000 / t:.6g}" for name, gain in _GAINS.items())
-        passes = "not_ect=pass"
+        # As the other AQMs with a probability, PIE hits packets independently of each other.
+        passes, independent = "not_ect=pass", "derandomize=false"
         return {
             "none": (),
             "ecn": (f"threshold={k}pkt", passes),
             "red": (*ramp, passes),
             "ared": (*ramp, f"interval={_us(5 * rtt)}", f"time_constant={_us(10 * rtt)}", passes),
             "codel": (*persistent, passes),
-            "pie": (f"target={_us(t)}", f"update_interval={_us(t)}", *gains, passes),
+            "pie": (f"target={_us(t)}", f"update_interval={_us(t)}", *gains, independent, passes),
             "tcn": (f"threshold={_us(t)}",),
             "ecn-sharp": (f"instant={_us(t)}", *persistent),
             "pred": ("preset=paper", passes),
