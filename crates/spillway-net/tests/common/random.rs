@@ -689,6 +689,15 @@ fn event(draw: &mut Draw, links: &[(String, String)]) -> String {
     format!("[[event]]\na = \"{a}\"\nb = \"{b}\"\nat = \"{at}us\"\nuntil = \"{until}us\"\n{what}\n")
 }
 
+/// HyStart as drawn, or one of the later rules.
+fn hystart_of(seed: u64, drawn: &'static str) -> &'static str {
+    match seed % 7 {
+        3 => "linux",
+        5 => "rfc9406",
+        _ => drawn,
+    }
+}
+
 /// The scenario with this number.
 pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Stream::new(seed, "case", 0));
@@ -736,6 +745,7 @@ pub fn case(seed: u64) -> Case {
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => {
+                let hystart = hystart_of(seed, hystart);
                 let alpha = Draw(Stream::new(seed, "friendly-alpha", 0)).one(&["rfc9438", "linux"]);
                 format!("\"cubic\"\nhystart = \"{hystart}\"\nfriendly_alpha = \"{alpha}\"")
             }
