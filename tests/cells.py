@@ -191,7 +191,9 @@ def changed(scenario: str, said: Settings) -> dict[str, Any]:
                     settings["topology"] == "star" and not key.startswith("leaf.")
                 )
                 given = key if is_own else f"switch.{place}"
-                _replace(settings, place, bundled(scenario, f"{given}={value}"))
+                preset = said.get(f"{key}.preset")
+                kind = f'{{ kind = "{value}", preset = "{preset}" }}' if preset else value
+                _replace(settings, place, bundled(scenario, f"{given}={kind}"))
             elif value is None:
                 _replace(settings, place, {})
             else:

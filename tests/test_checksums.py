@@ -30,7 +30,7 @@ def out(written, tmp_path):
 def everything(folder):
     """All that can be read of a result."""
     result = Result.load(folder)
-    tables = {name: result.table(name) for name in ("flows", "queues", "drops")}
+    tables = {name: result.table(name) for name in result.names()}
     return result.summary, result.scenario, tables, Scenario.load(folder).read().resolved
 
 
@@ -49,6 +49,7 @@ def test_the_list_is_one_that_others_can_check(out):
         "queues.parquet",
         "scenario.toml",
         "summary.json",
+        "switches.parquet",
     ]
 
 

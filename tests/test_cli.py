@@ -1,5 +1,6 @@
 """The command line, end to end on a tiny scenario."""
 
+import csv
 import json
 import re
 import subprocess
@@ -62,7 +63,7 @@ def test_run_writes_a_folder(command, tmp_path):
     folder = tmp_path / "deep" / "out"
     assert names(folder) == [
         "SHA256SUMS", "drops.parquet", "flows.parquet", "queues.parquet", "scenario.toml",
-        "summary.json",
+        "summary.json", "switches.parquet",
     ]  # fmt: skip
     assert (folder / "summary.json").read_text() == outcome.out
     again = command("run", folder, "--json")
@@ -315,8 +316,10 @@ def test_csv_is_plain(command, tmp_path):
     assert background and all(row[2] == row[-1] for row in background)
     (tmp_path / "bounds.csv").unlink()
     named = command("flows", TINY, "--set", "traffic.queries.name=a,b", "--out", "named.csv")
-    assert named.status == 2 and "write .parquet instead" in named.err
-    assert names(tmp_path) == ["list.csv"]
+    assert named.status == 0
+    with (tmp_path / "named.csv").open(newline="") as file:
+        assert {row["class"] for row in csv.DictReader(file)} == {"background", "a,b"}
+    assert names(tmp_path) == ["list.csv", "named.csv"]
 
 
 def test_help_needs_no_heavy_module():

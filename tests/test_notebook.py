@@ -119,7 +119,7 @@ def test_a_notebook_shows_a_run_s_numbers(tiny):
         row["p50"], rel=0.01
     )
     (text,) = (text for text in page.texts if text.startswith("tables: "))
-    assert {*text.removeprefix("tables: ").split(", ")} == {"flows", "queues", "drops"}
+    assert {*text.removeprefix("tables: ").split(", ")} == {"flows", "queues", "switches", "drops"}
 
 
 def test_a_notebook_shows_a_run_whose_folder_is_gone(tiny, tmp_path):

@@ -206,12 +206,12 @@ def test_texts_are_read_as_they_were_written(tmp_path):
 
 
 def test_the_limits_of_a_scenario_are_those_of_its_lists(tmp_path):
-    parquet.write(LIST, tmp_path / "list.parquet")
+    parquet.write(pa.concat_tables([LIST] * 100), tmp_path / "list.parquet")
     section = '[[traffic]]\nname = "a"\nkind = "flows"\nfile = "list.parquet"\n'
     given = TINY.read_text().partition("[[traffic]]")[0] + section
     for limit, problem in [
-        ("flows=1", r"list\.parquet: it has 2 flows: more than limits\.flows"),
-        ('memory="100B"', r"list\.parquet: reading it would take .* more than 1e-07 GB"),
+        ("flows=1", r"list\.parquet: it has 200 flows: more than limits\.flows"),
+        ('memory="1KB"', r"list\.parquet: reading it would take .* more than 1e-06 GB"),
     ]:
         with pytest.raises(ScenarioError, match=rf"traffic\.a\.file: .*{problem}"):
             spillway.Scenario(given, tmp_path, [f"limits.{limit}"]).read()

@@ -42,6 +42,7 @@ def test_a_saved_result_is_what_the_run_would_have_written(tiny, tmp_path):
         "queues.parquet",
         "scenario.toml",
         "summary.json",
+        "switches.parquet",
     ]
 
 

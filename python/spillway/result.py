@@ -141,6 +141,8 @@ class Result:
             path = None if self.folder is None else self.folder / f"{name}.parquet"
             if path is None or not path.is_file():
                 raise SpillwayError(f"this run has recorded no {name}")
+            if checksums.lists(path):
+                checksums.check(path.parent, path.name)
             self._tables[name] = parquet.read(path, memory=parquet.ample())
         return self._tables[name]
 

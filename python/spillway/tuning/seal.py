@@ -60,7 +60,7 @@ def _is_whole(trial: FrozenTrial) -> bool:
     if not isinstance(outcome, dict) or of_trial(trial, _bare(outcome)) != outcome:
         return False
     if trial.state == TrialState.COMPLETE:
-        return outcome["state"] == "complete" and trial.values == outcome["values"]
+        return bool(outcome["state"] == "complete" and trial.values == outcome["values"])
     return trial.state == TrialState.FAIL or outcome["state"] != "complete"
 
 
