@@ -53,6 +53,36 @@ fn counts_of(run: &Run, id: usize) -> (u64, u32, u32) {
     (run.fct(id), run.flows[id].retransmitted, run.flows[id].timeouts)
 }
 
+// Bursts ----------------------------------------------------------------------------------------
+
+#[test]
+fn the_end_of_a_burst_is_acknowledged_at_once() {
+    // Of 25 packets 20 leave at once, in bursts of ten, half of the window. The end of the first
+    // burst leaves at 9 * 1.2 us, and its ack makes the window 30: the last five leave together.
+    let bursts = "initial_window = \"20pkt\"\nack_every = 64\noffload = \"64KiB\"\n";
+    let end = 9 * PACKET + RTT;
+    let pushed = format!("{bursts}ack_push = true");
+    assert_eq!(counts(&flow(25, &pushed, &[])), (end + 4 * PACKET + THERE, 0, 0));
+    // Without that the first ack comes 500 us after the first packet.
+    let delayed = THERE + 500 * US + BACK;
+    assert_eq!(counts(&flow(25, bursts, &[])), (delayed + 4 * PACKET + THERE, 0, 0));
+    // So it does after 20 us where packets that come within that time are taken in as one; 17 have
+    // come: 16 of them take 19.2 us.
+    let coalesced = format!("{bursts}coalesce = \"64KiB\"");
+    let first = THERE + 20 * US + BACK;
+    assert_eq!(counts(&flow(25, &coalesced, &[])), (first + 4 * PACKET + THERE, 0, 0));
+}
+
+#[test]
+fn the_first_acks_are_quick() {
+    // The ack of the first of two packets lets the third go, where an ack for every 64 waits.
+    let slow = "initial_window = \"2pkt\"\nack_every = 64";
+    let quick = format!("{slow}\nquick_acks = 1");
+    assert_eq!(counts(&flow(3, &quick, &[])), (RTT + THERE, 0, 0));
+    let delayed = THERE + 500 * US + BACK;
+    assert_eq!(counts(&flow(3, slow, &[])), (delayed + THERE, 0, 0));
+}
+
 // Losses -----------------------------------------------------------------------------------------
 
 #[test]

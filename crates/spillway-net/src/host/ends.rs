@@ -45,6 +45,8 @@ pub(crate) enum Sending {
     ByWindow,
     /// The same, with a number on each packet.
     Numbered,
+    /// The same, in bursts.
+    InBursts,
     /// One by one: they are paced, or the sender has one timeout for all of them, or is told which
     /// of them its own host drops.
     Singly,
@@ -57,6 +59,8 @@ impl Sending {
             Sending::Singly
         } else if closed.losses.numbers_packets() {
             Sending::Numbered
+        } else if closed.bursts.is_some() {
+            Sending::InBursts
         } else {
             Sending::ByWindow
         }

@@ -4,6 +4,7 @@
 //! arrives.
 
 mod base;
+mod bursts;
 mod by_order;
 mod by_timeout;
 mod connections;

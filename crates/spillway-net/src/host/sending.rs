@@ -96,6 +96,7 @@ impl Hosts {
             Sending::ByWindow => {}
             Sending::Numbered => return self.send_numbered_pieces(net, scenario, slot),
             Sending::Singly => return self.send_single_pieces(net, scenario, slot),
+            Sending::InBursts => return self.send_bursts(net, scenario, slot),
         }
         let repairs = &mut self.tally.retransmitted;
         send_by_window::<false>(net, flow, sender, transport, closed, slot, repairs);
@@ -196,6 +197,9 @@ impl Hosts {
                 self.tally.probes[1] += u64::from(sender.probes_for_timeouts - late_before);
                 let told = told(sender, closed);
                 let (next, remaining) = (sender.never_sent(), sender.remaining(&piece));
+                let at_end = closed.bursts.is_some_and(|bursts| bursts.tells)
+                    && remaining <= piece.payload.into();
+                let told = told | if at_end { flags::ASKS } else { 0 };
                 send_piece(net, flow, transport, slot, (piece, next), told, remaining);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
@@ -239,7 +243,7 @@ impl Hosts {
 
 /// The sender and its transport's settings, if acks drive the flow.
 #[inline(always)]
-fn closed_loop<'a>(
+pub(super) fn closed_loop<'a>(
     driver: &'a mut Driver,
     transport: &'a Transport,
 ) -> Option<(&'a mut Sender, &'a ClosedLoop)> {
@@ -304,7 +308,7 @@ fn send_by_window<const NUMBERED: bool>(
 
 /// The flags by which a sender tells the receiver something with the segment that it has just given.
 #[inline(always)]
-fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
+pub(super) fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
     let cut = if sender.take_cut() { flags::CWR } else { 0 };
     match closed.acks.every > 1 && sender.asks_for_ack(closed) {
         true => cut | flags::ASKS,
@@ -345,7 +349,7 @@ fn launch(
 
 /// A segment of a flow as a packet.
 #[inline(always)]
-fn packet_of(
+pub(super) fn packet_of(
     net: &Network,
     flow: &mut Outgoing,
     transport: &Transport,

@@ -52,6 +52,14 @@ impl DisciplineSettings {
                            loss cuts there; it needs \"silent\"";
             return Err(SettingsError::new("nic.local_drops", problem));
         }
+        let has_bursts = |transport: &Transport| {
+            transport.closed_loop().is_some_and(|closed| closed.bursts.is_some())
+        };
+        if self.tells_senders && transports.iter().any(has_bursts) {
+            let problem = "\"cut\" is not valid where segments leave in bursts (transport.offload, \
+                           transport.ack_push); it needs \"silent\"";
+            return Err(SettingsError::new("nic.local_drops", problem));
+        }
         match transports.iter().find(|transport| self.tells_senders && !cuts(transport)) {
             None => Ok(()),
             Some(Transport { kind, .. }) => {

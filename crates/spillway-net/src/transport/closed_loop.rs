@@ -1,5 +1,7 @@
 //! The closed loop: the settings of flows whose acks decide when they send.
 
+use super::bursts::Bursts;
+use super::coalescing::Coalescing;
 use super::connections::Connections;
 use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
@@ -48,6 +50,8 @@ pub struct ClosedLoop {
     pub ack_segment: u64,
     /// How it tells of marks, if not by acks.
     pub notifications: Option<Notifications>,
+    /// How segments leave together, if they do.
+    pub bursts: Option<Bursts>,
     /// The bounds of the retransmission timeout.
     pub rto: RtoBounds,
     /// How losses are found and repaired.
@@ -128,6 +132,14 @@ impl ClosedLoop {
                        they may send no more before an ack (with ack_every above 1); true without it";
         let asked = section.optional_flag("ask_acks", meaning)?.unwrap_or(true);
         let nacks = Nacks::read(section)?;
+        let bursts = match is_paced || nacks.is_some() {
+            true => None,
+            false => Bursts::read(section, mss)?,
+        };
+        let Coalescing { every, delay, quick } = match is_paced || nacks.is_some() {
+            true => Coalescing { every, delay, quick: 0 },
+            false => Coalescing::read(section, mss, every, delay)?,
+        };
         let (rto, losses) = match nacks {
             None => (ClosedLoop::read_rto(section)?, Losses::read(section, needs.echo, is_paced)?),
             Some(_) => (NO_RTO, Losses::BY_NACKS),
@@ -138,6 +150,14 @@ impl ClosedLoop {
         }
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = needs.pace != Pace::Never || has_fractions;
+        if bursts.is_some() && (paces || losses.numbers_packets()) {
+            let why = match paces {
+                true => "min_window is less than a segment: segments are then paced",
+                false => "per-priority loss detection sends packets one by one",
+            };
+            let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
+            return Err(section.error(key, format!("it does not go with this: {why}")));
+        }
         let (syn_window, handshake) = match nacks {
             None => ClosedLoop::read_opening(section, mss)?,
             Some(_) => (u64::MAX, false),
@@ -157,6 +177,7 @@ impl ClosedLoop {
             acks: AckPolicy {
                 every,
                 delay,
+                quick,
                 echo: if notifications.is_some() { EcnEcho::Notified } else { needs.echo },
                 tells: match losses.detection {
                     LossDetection::Rack => Tells::Duplicates,
@@ -171,6 +192,7 @@ impl ClosedLoop {
                 },
             },
             notifications,
+            bursts,
             rto,
             losses,
             timeouts: None,
@@ -242,6 +264,7 @@ impl ClosedLoop {
             acks: AckPolicy {
                 every: 1,
                 delay: Time::ZERO,
+                quick: 0,
                 echo: needs.echo,
                 tells: Tells::Ranges,
                 times_last: false,
@@ -249,6 +272,7 @@ impl ClosedLoop {
                 in_order: None,
             },
             notifications: None,
+            bursts: None,
             // Not used: the timeout is that of `timeouts`.
             rto: NO_RTO,
             losses: Losses::BY_TIMEOUTS,

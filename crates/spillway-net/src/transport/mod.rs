@@ -1,8 +1,10 @@
 //! How flows become packets: windows, acks and loss recovery, with one file for each congestion
 //! controller.
 
+mod bursts;
 mod choices;
 mod closed_loop;
+mod coalescing;
 mod connections;
 mod control;
 mod cubic;

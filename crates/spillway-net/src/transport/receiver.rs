@@ -40,6 +40,8 @@ pub struct AckPolicy {
     pub every: u32,
     /// The longest time for which an ack is delayed.
     pub delay: Time,
+    /// How many of the first packets are acknowledged at once.
+    pub quick: u8,
     /// How marks are echoed.
     pub echo: EcnEcho,
     /// What acks tell of data behind a gap.
@@ -113,6 +115,8 @@ pub struct Receiver {
     pending: u32,
     /// The mark of the pending packets, or (if latched) whether acks echo a mark.
     ce: bool,
+    /// Of the first packets, those that were acknowledged at once.
+    quick: u8,
     /// When the first pending packet was sent, or the last one.
     pending_sent_at: Time,
     /// When the last one came, if acks leave out its wait; otherwise [`Time::MAX`].
@@ -130,6 +134,7 @@ impl Default for Receiver {
             early: Ranges::default(),
             pending: 0,
             ce: false,
+            quick: 0,
             pending_sent_at: Time::ZERO,
             pending_since: Time::MAX,
             ack_deadline: Time::MAX,
@@ -142,7 +147,7 @@ impl Receiver {
     /// announced still are.
     pub fn for_next_flow(&self) -> Receiver {
         debug_assert_eq!(self.pending, 0, "something is still to be acknowledged");
-        Receiver { ce: self.ce, ..Receiver::default() }
+        Receiver { ce: self.ce, quick: self.quick, ..Receiver::default() }
     }
 
     /// The first missing byte.
@@ -196,7 +201,12 @@ impl Receiver {
         }
         self.pending += 1;
         let in_order = arrived.is_none() && new > 0 && !had_gap;
-        if !in_order || self.pending >= policy.every || segment.asks {
+        let is_quick = self.quick < policy.quick;
+        if is_quick || (new == 0 && policy.quick > 0) {
+            self.quick = if new == 0 { 0 } else { self.quick + 1 };
+        }
+        let at_once = is_quick || segment.asks;
+        if !in_order || at_once || self.pending >= policy.every {
             // A packet out of order, a repeated one, or one that fills a gap is acknowledged at
             // once (RFC 5681, section 4.2).
             let latest = arrived.or_else(|| self.early.as_slice().last().copied());
@@ -309,6 +319,7 @@ mod tests {
     const EACH: AckPolicy = AckPolicy {
         every: 1,
         delay: Time::from_us(500),
+        quick: 0,
         echo: EcnEcho::PerPacket,
         tells: Tells::Ranges,
         times_last: false,
@@ -399,6 +410,22 @@ mod tests {
         let segments = [1, 3, 0, 2, 4].map(|number| (number, false));
         let got = acks(every_fourth, &segments).into_iter().map(|(seq, _)| seq);
         assert_eq!(got.collect::<Vec<_>>(), [0, 0, 2, 4]);
+    }
+
+    #[test]
+    fn the_first_packets_and_the_ends_of_bursts_are_acknowledged_at_once() {
+        let policy = AckPolicy { every: 64, quick: 2, ..EACH };
+        let (mut receiver, mut told) = (Receiver::default(), Vec::new());
+        // Two at once, then two that wait and the end of their burst. 5 waits for 6, the last. 6
+        // comes again, and after it two are acknowledged at once: 7 and 8, but not 9.
+        for (number, asks) in
+            [0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9].map(|number| (number, number == 4 || number == 6))
+        {
+            let (seq, sent_at) = (number * 100, Time::ZERO);
+            let segment = Segment { seq, payload: 100, ce: false, cwr: false, sent_at, asks };
+            receiver.on_segment(Time::ZERO, &segment, &policy, |ack| told.push(ack.seq / 100));
+        }
+        assert_eq!(told, [1, 2, 5, 7, 7, 8, 9]);
     }
 
     #[test]

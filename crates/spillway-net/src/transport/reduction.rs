@@ -130,6 +130,11 @@ impl Reduction {
         }
     }
 
+    /// Bytes that may be sent before the next ack.
+    pub fn allowed(&self) -> u64 {
+        self.allowed
+    }
+
     /// Whether this many bytes may be sent; if so, counts them as sent. If less than a segment may
     /// be sent, the rest counts at the next ack, as it does with a window.
     pub fn take(&mut self, bytes: u64) -> bool {

@@ -3,6 +3,7 @@
 
 mod as_ns3;
 mod asking;
+mod bursts;
 mod by_nacks;
 mod by_order;
 mod by_rack;
@@ -19,6 +20,7 @@ use recovery::AtOnce;
 pub use recovery::Phase;
 
 use super::Congestion;
+use super::bursts::Past;
 use super::receiver::SackBlocks;
 use super::reduction::{Reduction, ReductionRule, Told};
 use super::rtt::RttEstimate;
@@ -113,6 +115,8 @@ pub struct Sender {
     paced_bytes: u32,
     /// The byte behind the last segment whose ack it asked for, where it asks for acks.
     asked_to: u64,
+    /// What it keeps of its bursts.
+    past: Past,
     /// Segments sent again.
     pub retransmitted_packets: u32,
     /// Those of them that were sent again after a timeout, and not because a loss was detected.
@@ -150,6 +154,7 @@ impl Sender {
             paced_from: Time::ZERO,
             paced_bytes: 0,
             asked_to: 0,
+            past: Past::default(),
             duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),

@@ -698,6 +698,18 @@ fn hystart_of(seed: u64, drawn: &'static str) -> &'static str {
     }
 }
 
+/// Keys of bursts, in some scenarios where nothing else speaks against them.
+fn bursts(seed: u64, given: &str) -> &'static str {
+    let against = ["per-priority", "go-back-n", "selective", "min_window", "local_drops"];
+    match seed % 5 {
+        _ if against.iter().any(|text| given.contains(text)) => "",
+        1 => "offload = \"64KiB\"\nack_push = true\nquick_acks = 3",
+        2 => "offload = \"3KB\"",
+        3 => "ack_push = true\ncoalesce = \"9KB\"\ncoalesce_time = \"5us\"",
+        _ => "",
+    }
+}
+
 /// The scenario with this number.
 pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Stream::new(seed, "case", 0));
@@ -729,13 +741,14 @@ pub fn case(seed: u64) -> Case {
     let (switch_queues, nic) = (queues(&switch, "queues_per_port"), nic(draw, all_cut));
     let queues = switch_queues.min(queues(&nic, "queues"));
     traffic.iter_mut().for_each(|section| tagging(draw, section, queues));
+    let bursts = bursts(seed, &format!("{window}{nic}{}", traffic.concat()));
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n{}\n\
          [topology]\n{topology}\n{}\n{}\n\
          [routing]\n{}\n\
          [switch]\n{switch}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
-         [transport]\nkind = {}\n{window}\n{}\n\
+         [transport]\nkind = {}\n{window}\n{}\n{bursts}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         completion(seed),

@@ -85,6 +85,7 @@ mod tests {
     const EACH: AckPolicy = AckPolicy {
         every: 1,
         delay: Time::from_us(40),
+        quick: 0,
         echo: EcnEcho::PerPacket,
         tells: Tells::Ranges,
         times_last: false,

@@ -16,7 +16,7 @@ fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {
     (Sender::new(segments * 1000, 1_000, &transport, &access(10, 25)), transport)
 }
 
-fn us(us: u64) -> Time {
+pub(super) fn us(us: u64) -> Time {
     Time::from_us(us)
 }
 
@@ -31,7 +31,13 @@ fn sends(sender: &mut Sender, transport: &ClosedLoop, now: Time) -> String {
 }
 
 /// An ack of `una` segments, with these ranges of segments behind a gap.
-fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack: &[(u64, u64)]) {
+pub(super) fn acked(
+    sender: &mut Sender,
+    transport: &ClosedLoop,
+    now: Time,
+    una: u64,
+    sack: &[(u64, u64)],
+) {
     tell(sender, transport, now, (una, false), sack);
 }
 
