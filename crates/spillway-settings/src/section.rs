@@ -484,6 +484,13 @@ impl Section {
         self.resolved.insert(key.into(), value.into());
     }
 
+    /// Gives a value to a key that has none.
+    pub fn give(&mut self, key: &str, value: Value) {
+        if !self.has(key) {
+            self.given.insert(key.into(), value);
+        }
+    }
+
     /// Takes the value given for `key` unchanged, if there is one.
     pub fn raw(&mut self, key: &str) -> Option<Value> {
         self.also_valid.push(key.into());

@@ -129,6 +129,7 @@ impl Transport {
     ) -> Result<Transport, SettingsError> {
         let kinds: Vec<_> = ids(extensions).map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
+        preset::fill(kind, section)?;
         let defaults = Defaults::of(kind, section);
         let mss = size(section, "mss", defaults.mss, 1..=65_000, "payload of a full packet")?;
         let meaning = "bytes of a data packet that are not payload";

@@ -6,6 +6,9 @@ use super::rates::RateWindow;
 use super::timely::TimelyParams;
 use spillway_settings::{Section, SettingsError, Value};
 
+/// The transports that may have Linux's values.
+const OF_LINUX: [&str; 3] = ["dctcp", "newreno", "cubic"];
+
 /// The key.
 pub const KEY: &str = "preset";
 
@@ -46,8 +49,44 @@ pub(super) struct Defaults {
     pub pace_from: [(&'static str, bool); 2],
 }
 
+/// The values of Linux (6.12, its defaults, with HZ = 1000).
+fn linux(kind: &str) -> Vec<(&'static str, Value)> {
+    let texts = [
+        ("ack_delay", "40ms"),
+        ("initial_rto", "1s"),
+        ("min_rto", "200ms"),
+        ("max_rto", "120s"),
+        ("loss_detection", "rack"),
+        ("reduction", "proportional"),
+        ("host_backlog", "unlimited"),
+        ("offload", "64KiB"),
+    ];
+    let flags = ["tail_loss_probe", "handshake", "ack_push"];
+    let numbers = [("ack_every", 2), ("quick_acks", 16)];
+    let hystart = (kind == "cubic").then_some(("hystart", "linux"));
+    let texts = texts.into_iter().chain(hystart).map(|(key, value)| (key, value.into()));
+    let flags = flags.into_iter().map(|key| (key, Value::Boolean(true)));
+    texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()
+}
+
+/// Reads the key of a transport whose preset is Linux, and gives the other keys their values.
+pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsError> {
+    if !OF_LINUX.contains(&kind) {
+        return Ok(());
+    }
+    let meaning = "whose values other keys have by default: those of Linux's TCP, or each its own";
+    let read = |section: &mut Section| section.choice(KEY, &[("linux", ())], meaning);
+    if section.optional(KEY, "\"linux\"", meaning, read)?.is_some() {
+        linux(kind).into_iter().for_each(|(key, value)| section.give(key, value));
+    }
+    Ok(())
+}
+
 /// Whether a transport's presets decide about a key: they give it a value, or make it mean nothing.
 pub fn decides(kind: &str, key: &str) -> bool {
+    if OF_LINUX.contains(&kind) {
+        return linux(kind).iter().any(|(known, _)| *known == key);
+    }
     let own: &[&[&str]] = match kind {
         "dcqcn" => &[DcqcnParams::OF_PRESETS, DcqcnParams::OF_PACKETS],
         "hpcc" => &[HpccParams::OF_PRESETS],
@@ -89,5 +128,34 @@ impl Defaults {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::transport;
+    use super::*;
+    use spillway_settings::Section;
+
+    #[test]
+    fn linux_gives_its_values_to_keys_that_are_not_given() {
+        let read = |text: &str| {
+            let mut section = Section::new("transport", text.parse().unwrap());
+            super::super::Transport::read(&mut section, &Default::default()).unwrap();
+            section.finish().unwrap()
+        };
+        for kind in OF_LINUX {
+            let found = read(&format!("kind = \"{kind}\"\npreset = \"linux\"\nmin_rto = \"5ms\""));
+            for (key, value) in linux(kind) {
+                let expected = if key == "min_rto" { "5ms".into() } else { value };
+                assert_eq!(found.get(key), Some(&expected), "{key}");
+            }
+            // What is resolved resolves to itself, and without the key nothing is written.
+            assert_eq!(read(&found.to_string()), found);
+            assert!(!read(&format!("kind = \"{kind}\"")).contains_key(KEY));
+        }
+        assert!(decides("newreno", "offload") && !decides("newreno", "hystart"));
+        let closed = transport("kind = \"cubic\"\npreset = \"linux\"");
+        assert!(closed.closed_loop().unwrap().bursts.is_some());
     }
 }
