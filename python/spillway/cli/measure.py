@@ -27,6 +27,7 @@ class Reference(enum.StrEnum):
     abm = "abm"
     aqm = "aqm"
     credence = "credence"
+    linux = "linux"
     pfabric = "pfabric"
     pias = "pias"
     rdma = "rdma"
@@ -66,6 +67,8 @@ def validate(
         aqm,
         aqm_tables,
         credence,
+        linux,
+        linux_tables,
         pfabric,
         pias,
         pias_tables,
@@ -82,9 +85,9 @@ def validate(
         raise ScenarioError("--differences: no changes are listed for aqm", "leave it away")
     if paths and name == Reference.rdma:
         raise ScenarioError("--paths: the paths of rdma are known", "leave it away")
-    if name == Reference.pfabric and (paths or differences):
+    if name in (Reference.linux, Reference.pfabric) and (paths or differences):
         option = "--paths" if paths else "--differences"
-        raise ScenarioError(f"{option}: pfabric is compared in one way alone", "leave it away")
+        raise ScenarioError(f"{option}: {name} is compared in one way alone", "leave it away")
     shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
@@ -96,6 +99,9 @@ def validate(
         case Reference.credence:
             found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
             shown = found.document, credence.table(found), found.bounds
+        case Reference.linux:
+            kernel = linux.linux(folder, jobs=jobs)
+            shown = kernel.document, linux_tables.table(kernel), kernel.bounds
         case Reference.pfabric:
             yaps = pfabric.pfabric(folder, jobs=jobs)
             shown = yaps.document, pfabric.table(yaps), yaps.bounds
