@@ -152,6 +152,7 @@ mod tests {
             ("coalesce = \"2895B\"", "coalesce: it is less than two segments"),
             ("coalesce = \"64KiB\"\nloss_detection = \"per-priority\"", "an ack of its own"),
             ("quick_acks = 256", "expected a whole number from 0 to 255"),
+            ("coalesce_time = \"5us\"", "coalesce_time"),
             (
                 "offload = \"64KiB\"\nmin_window = \"100B\"",
                 "offload: it does not go with this: min_window",

@@ -36,7 +36,10 @@ impl Coalescing {
             text => quantity::size(text).map(Some),
         };
         let most = section.quantity("coalesce", "none", takes, meaning, parse)?;
-        let Some(bytes) = most else { return Ok(Coalescing { every, delay, quick }) };
+        let Some(bytes) = most else {
+            section.needs("a size as coalesce", &["coalesce_time"])?;
+            return Ok(Coalescing { every, delay, quick });
+        };
         let packets = bytes / u64::from(mss);
         if packets < 2 {
             return Err(section.error("coalesce", "it is less than two segments"));

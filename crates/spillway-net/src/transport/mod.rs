@@ -181,7 +181,7 @@ impl Transport {
 
     /// Sections of a kind of transport that together have all its keys: one in which nothing is
     /// given that would change any, one for the losses that are found by order, two for those that
-    /// NACKs tell of, and one with a window beside a rate.
+    /// NACKs tell of, one with a window beside a rate, and one whose receiver coalesces.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
         let section = |more: Option<(&'static str, &'static str)>| {
             // Where connections stay open, all keys mean something.
@@ -200,6 +200,7 @@ impl Transport {
             ("retransmit", "go-back-n"),
             ("retransmit", "selective"),
             ("window", "1bdp"),
+            ("coalesce", "64KiB"),
         ];
         let others = others.into_iter().filter(|(key, _)| has(key));
         let others: Vec<Section> = others.map(|setting| section(Some(setting))).collect();
