@@ -13,10 +13,10 @@
 //! In the other the least of a round's first 8 RTTs exceeds the flow's least RTT by more than a
 //! margin: that least RTT itself, but at least 4 ms and at most 1 s.
 //!
-//! [`Rule::Linux`]: rounds begin from 16 segments on, and with the RTT of their first ack. A train
-//! ends slow start from half of the least RTT on, to which is added before what four bursts of
-//! 64 KiB take at twice the window for each RTT, at most 1 ms. The margin is an eighth of the least
-//! RTT, from 4 to 16 ms, above the least RTT of the round.
+//! [`Rule::Linux`]: rounds begin only from 16 segments on, and the RTT of their first ack counts. A
+//! train ends slow start when it lasts longer than half of (the least RTT + b). b is the time of
+//! four bursts of 64 KiB at two windows per RTT, at most 1 ms. The margin is an eighth of the least
+//! RTT, from 4 to 16 ms.
 //!
 //! [`Rule::PlusPlus`] (RFC 9406): no trains. If the least RTT of a round, after at least 8 of its
 //! acks, exceeds that of the round before by an eighth of it, from 4 to 16 ms, the window grows by a
