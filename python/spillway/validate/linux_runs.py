@@ -90,6 +90,7 @@ def scenario(run: Run, place: Path) -> Scenario:
             "stop": f"{end}s",
             "topology": {
                 "kind": "dumbbell",
+                "clocks": "exact",
                 "senders": 1,
                 "receivers": 1,
                 "host_rate": f"{HOST_MBPS}Mbps",
