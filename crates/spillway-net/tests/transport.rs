@@ -59,7 +59,8 @@ fn counts_of(run: &Run, id: usize) -> (u64, u32, u32) {
 fn the_end_of_a_burst_is_acknowledged_at_once() {
     // Of 25 packets 20 leave at once, in bursts of ten, half of the window. The end of the first
     // burst leaves at 9 * 1.2 us, and its ack makes the window 30: the last five leave together.
-    let bursts = "initial_window = \"20pkt\"\nack_every = 64\noffload = \"64KiB\"\n";
+    let bursts =
+        "initial_window = \"20pkt\"\nack_every = 64\nask_acks = false\noffload = \"64KiB\"\n";
     let end = 9 * PACKET + RTT;
     let pushed = format!("{bursts}ack_push = true");
     assert_eq!(counts(&flow(25, &pushed, &[])), (end + 4 * PACKET + THERE, 0, 0));
@@ -76,7 +77,7 @@ fn the_end_of_a_burst_is_acknowledged_at_once() {
 #[test]
 fn the_first_acks_are_quick() {
     // The ack of the first of two packets lets the third go, where an ack for every 64 waits.
-    let slow = "initial_window = \"2pkt\"\nack_every = 64";
+    let slow = "initial_window = \"2pkt\"\nack_every = 64\nask_acks = false";
     let quick = format!("{slow}\nquick_acks = 1");
     assert_eq!(counts(&flow(3, &quick, &[])), (RTT + THERE, 0, 0));
     let delayed = THERE + 500 * US + BACK;

@@ -55,6 +55,7 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
         ("ack_delay", "40ms"),
         ("initial_rto", "1s"),
         ("min_rto", "200ms"),
+        ("min_rto_bounds", "spread"),
         ("max_rto", "120s"),
         ("loss_detection", "rack"),
         ("reduction", "proportional"),
@@ -63,9 +64,13 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     ];
     let flags = ["tail_loss_probe", "handshake", "ack_push"];
     let numbers = [("ack_every", 2), ("quick_acks", 16)];
-    let hystart = (kind == "cubic").then_some(("hystart", "linux"));
-    let texts = texts.into_iter().chain(hystart).map(|(key, value)| (key, value.into()));
-    let flags = flags.into_iter().map(|key| (key, Value::Boolean(true)));
+    let of_cubic: &[(&str, &str)] = match kind {
+        "cubic" => &[("hystart", "linux"), ("friendly_alpha", "linux")],
+        _ => &[],
+    };
+    let texts = texts.iter().chain(of_cubic).map(|&(key, value)| (key, value.into()));
+    let flags = flags.into_iter().map(|key| (key, true)).chain([("ask_acks", false)]);
+    let flags = flags.map(|(key, value)| (key, Value::Boolean(value)));
     texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()
 }
 
@@ -77,7 +82,10 @@ pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsErro
     let meaning = "whose values other keys have by default: those of Linux's TCP, or each its own";
     let read = |section: &mut Section| section.choice(KEY, &[("linux", ())], meaning);
     if section.optional(KEY, "\"linux\"", meaning, read)?.is_some() {
-        linux(kind).into_iter().for_each(|(key, value)| section.give(key, value));
+        let is_friendly = section.peek("tcp_friendly") != Some(&Value::Boolean(false));
+        let values = linux(kind).into_iter();
+        let values = values.filter(|&(key, _)| is_friendly || key != "friendly_alpha");
+        values.for_each(|(key, value)| section.give(key, value));
     }
     Ok(())
 }
