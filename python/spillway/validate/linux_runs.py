@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,8 @@ def _switch(setting: Setting, is_fair: bool) -> dict[str, Any]:
 
 def _traffic(run: Run, is_fair: bool, place: Path) -> list[dict[str, Any]]:
     setting, draw = run.setting, random.Random(run.seed)
-    starts = run.starts_ms or [draw.uniform(0, 1_000) for _ in range(setting.flows)]
+    drawn = [draw.uniform(0, 1_000) for _ in range(setting.flows)]
+    starts: Sequence[float] = run.starts_ms or drawn
     traffic = []
     for flow, (control, start) in enumerate(zip(setting.controls, starts, strict=True)):
         traffic.append(
@@ -225,7 +227,8 @@ def _lengths(queues: Any) -> Floats:
     here = pc.and_(pc.equal(queues["switch"], "leaf0"), pc.equal(queues["port"], 1))
     table = queues.filter(here)
     times, places = np.unique(table["time_ps"].to_numpy(), return_inverse=True)
-    return np.bincount(places, table["packets"].to_numpy(), len(times))
+    lengths = np.bincount(places, table["packets"].to_numpy(), len(times))
+    return np.asarray(lengths, np.float64)
 
 
 def _transfers(run: Run, simulation: Simulation) -> Floats:
