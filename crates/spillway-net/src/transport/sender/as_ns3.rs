@@ -11,6 +11,8 @@
 //! - If nothing is lost and there is no new data, missing segments are retransmitted even if
 //!   nothing has arrived behind them. There is no rescue retransmission.
 //! - A recovery halves what is in flight without what is lost.
+//! - Every timeout cuts, also one of a segment that was sent again after a timeout: whether it was
+//!   is forgotten before it is asked (`TcpTxBuffer::SetSentListLost`).
 //! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
 //!   is in flight; only the end of a flow is. But a reduction for a mark begins with a segment.
 //! - A reduction differs as [`ReductionRule::Ns3`](crate::transport::reduction::ReductionRule::Ns3)

@@ -237,9 +237,9 @@ impl Sender {
     /// window of one segment.
     pub(super) fn enter_loss(&mut self, now: Time, transport: &ClosedLoop) {
         // A segment that has been sent again after a timeout does not cut once more (RFC 5681,
-        // section 3.1). If something has been acknowledged since, it is another segment.
+        // section 3.1), but in ns-3. If something has been acknowledged since, it is another segment.
         let is_another =
-            self.rtt.backoff() <= 1 && transport.losses.detection != LossDetection::Ns3;
+            self.rtt.backoff() <= 1 || transport.losses.detection == LossDetection::Ns3;
         if self.phase != Phase::Loss || is_another {
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);

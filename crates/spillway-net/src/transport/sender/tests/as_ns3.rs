@@ -107,3 +107,15 @@ fn ns3_goes_on_to_repair_where_a_mark_follows_a_timeout() {
     assert_eq!(s.timeouts, 1);
     assert_eq!(sends(&mut s, &t, us(10_640)), "8");
 }
+
+/// Eight in flight, and a timeout: half of them. Its repair is lost, too: half of one segment, but
+/// at least two.
+#[test]
+fn every_timeout_cuts_as_in_ns3() {
+    let (mut s, t) = sender(100, "initial_window = \"8pkt\"\nloss_detection = \"ns3\"");
+    sends(&mut s, &t, us(0));
+    s.on_deadline(us(10_000), &t);
+    assert_eq!((s.window().ssthresh, sends(&mut s, &t, us(10_000)).as_str()), (4_000, "0!"));
+    s.on_deadline(us(30_000), &t);
+    assert_eq!(s.window().ssthresh, 2_000);
+}
