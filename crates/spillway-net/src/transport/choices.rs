@@ -8,8 +8,16 @@ use super::rates::RateWindow;
 use super::{Connections, Losses, Nacks};
 
 /// The keys that decide about others.
-pub const CHOICES: [&str; 7] =
-    ["loss_detection", "retransmit", "connections", "cnp", "window", "rate_step", preset::KEY];
+pub const CHOICES: [&str; 8] = [
+    "loss_detection",
+    "retransmit",
+    "connections",
+    "cnp",
+    "window",
+    "rate_step",
+    "coalesce",
+    preset::KEY,
+];
 
 /// Whether a transport of some kind is not to keep a key's value when one of [`CHOICES`] gets this
 /// one: the key means nothing then, or the new value is to decide about it.
@@ -21,6 +29,7 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
         "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
         "window" => value == "none" && RateWindow::OF_WINDOW.contains(&key),
         "rate_step" => HpccParams::is_foreign(key, value),
+        "coalesce" => value == "none" && key == "coalesce_time",
         preset::KEY => preset::decides(kind, key),
         _ => false,
     }
@@ -74,6 +83,9 @@ mod tests {
                 && !is_foreign("dcqcn", "g", "cnp", "ack-flag")
         );
         assert!(is_foreign("dcqcn", "vary_window", "window", "none"));
+        assert!(is_foreign("newreno", "coalesce_time", "coalesce", "none"));
+        assert!(!is_foreign("newreno", "coalesce_time", "coalesce", "64KiB"));
+        assert!(is_foreign("newreno", "ack_push", "retransmit", "selective"));
         assert!(is_foreign("hpcc", "expected_flows", "rate_step", "1Mbps"));
         assert!(!is_foreign("hpcc", "expected_flows", "rate_step", "expected-flows"));
         assert!(!is_foreign("dcqcn", "vary_window", "window", "8KB"));

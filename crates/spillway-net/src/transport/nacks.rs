@@ -50,7 +50,7 @@ const WAYS: [&str; 3] = ["tcp", "go-back-n", "selective"];
 
 impl Nacks {
     /// The keys that mean nothing where NACKs tell of losses.
-    const OF_TCP: [&'static str; 15] = [
+    const OF_TCP: [&'static str; 20] = [
         "loss_detection",
         "dupthresh",
         "partial_acks_tell",
@@ -66,6 +66,11 @@ impl Nacks {
         "max_rto",
         "syn_window",
         "handshake",
+        "offload",
+        "ack_push",
+        "quick_acks",
+        "coalesce",
+        "coalesce_time",
     ];
     const OF_GO_BACK_N: [&'static str; 3] = ["nack_interval", "old_packets", "ack_timeout"];
     const OF_SELECTIVE: [&'static str; 5] =
