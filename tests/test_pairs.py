@@ -67,10 +67,10 @@ def shown(**more) -> tuple[str, list[str]]:
 def test_bold_is_what_every_seed_bears_out_and_the_table_says_so():
     plain, green = shown(seeds=range(1, 9))
     (line,) = [line for line in plain.splitlines() if "bold green" in line]
-    told = "bold green (short p99, background p99, with timeout): below every other variant; no 95%"
-    assert line.startswith(told)
+    named = "short p99, incast p99, background p99, queries p99, with timeout"
+    assert line.startswith(f"bold green ({named}): below every other variant; no 95% interval")
     (row,) = [line for line in plain.splitlines() if "sharing=lqd" in line]
-    assert len(green) == 3 and all(cell.strip() in row for cell in green)
+    assert len(green) == 5 and all(cell.strip() in row for cell in green)
 
 
 def test_of_a_single_seed_nothing_is_bold():

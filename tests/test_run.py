@@ -31,6 +31,8 @@ FLOW_COLUMNS = {
     "delivered_bytes": pa.uint64(),
     "retransmitted_packets": pa.uint32(),
     "timeouts": pa.uint32(),
+    "tail_loss_probes": pa.uint32(),
+    "probes_for_timeouts": pa.uint32(),
     "query_id": pa.int64(),
 }
 

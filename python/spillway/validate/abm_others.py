@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
 
-# A sender with a rate has no initial window, no cuts of it, and no backlog limit in its NIC.
+# A sender with a rate has no initial window, no cuts of it, no bursts, and no backlog limit in its
+# NIC.
 _RATE: dict[str, Any] = dict.fromkeys(
     (
         "g",
@@ -43,6 +44,10 @@ _RATE: dict[str, Any] = dict.fromkeys(
         "initial_window",
         "host_backlog",
         "reduction",
+        "offload",
+        "ack_push",
+        "quick_acks",
+        "coalesce",
     )
 ) | {"min_rate": "100Mbps"}
 _POWERTCP = _RATE | {

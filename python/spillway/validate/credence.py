@@ -164,7 +164,7 @@ def credence(
         draws = [drawn.set(f"routing.hash_seed={seed}") for seed in range(1, paths + 1)]
         changes: dict[str, Scenario] = {}
         if differences:
-            changes = {change: given.set(change) for change in DIFFERENCES}
+            changes = {change: given.set(*change.split(", ")) for change in DIFFERENCES}
             changes |= {f"paths drawn, {hash}": drawn.set(f"routing.{hash}") for hash in HASHES}
         for sharing, assignment in _SHARING.items():
             reference = references[sharing]
