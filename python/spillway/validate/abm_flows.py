@@ -169,16 +169,15 @@ def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
     """The reference's scenario with its flows."""
     parquet.write(listed, file)
     replay = {"kind": "flows", "file": str(file)}
-    open_before = {"initial_window": "flow", "handshake": False}
-    if experiment.transport_keys.get("initial_window", "flow") is None:
-        del open_before["initial_window"]
-    traffic = [
-        {"name": "background", "only_class": "background", **replay},
-        {"name": "incast", "only_class": "incast", **open_before, **replay},
-    ]
     resolved = dict(Scenario.load("abm").resolved)
     transport = resolved["transport"] | experiment.transport_keys
-    resolved["transport"] = {key: value for key, value in transport.items() if value is not None}
+    transport = {key: value for key, value in transport.items() if value is not None}
+    first = {key: "flow" for key in ("initial_window", "start_window") if key in transport}
+    traffic = [
+        {"name": "background", "only_class": "background", **replay},
+        {"name": "incast", "only_class": "incast", "handshake": False, **first, **replay},
+    ]
+    resolved["transport"] = transport
     resolved["record"] = resolved["record"] | {"drops": False}
     resolved |= {"traffic": traffic, "slowdown_base": "published"}
     return Scenario(resolved).set(*experiment.settings)

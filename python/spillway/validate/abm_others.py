@@ -58,14 +58,7 @@ _POWERTCP = _RATE | {
     "base_rtt": "network",
     "telemetry_bytes": "0B",  # it travels beside the packet
 }
-_TIMELY = _RATE | {
-    "kind": "timely",
-    "t_low": "200us",
-    "t_high": "500us",
-    "min_rtt": "80us",
-    "rate_step": "100Mbps",
-    "segment": "round-trip",
-}
+_TIMELY = _RATE | {"kind": "timely", "preset": "abm", "start_window": "55pkt"}
 _POWERTCP_75 = replace(
     DCTCP, transport="powertcp", transport_keys=_POWERTCP, settings=CUBIC.settings
 )
@@ -116,7 +109,7 @@ OTHERS = (
     Other("ABM by its paper", CUBIC, _ABM_BY_PAPER, (10.36, 10.40, 7.47), is_of_program=False),
     *_of_75(DCTCP, DT=(14.4, 146.0, 18.19), ABM=(13.4, 26.3, 13.63)),
     *_of_75(_POWERTCP_75, DT=(4.7, 76.6, 14.54), ABM=(4.8, 17.8, 13.84)),
-    *_of_75(_TIMELY_75, DT=(7.0, 86.0, 21.04), ABM=(6.4, 18.5, 13.77)),
+    *_of_75(_TIMELY_75, DT=(6.96, 86.14, 21.04), ABM=(6.40, 18.45, 13.77)),
 )
 
 

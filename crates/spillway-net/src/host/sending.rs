@@ -136,7 +136,7 @@ impl Hosts {
         };
         loop {
             let wait = wait(net, flow.spec.src);
-            let piece = sender.next_paced_piece(now, closed, transport.header, wait);
+            let piece = sender.next_paced_piece(now, closed, wait);
             let Some(piece) = piece else { break };
             self.tally.retransmitted += u64::from(piece.again);
             let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));

@@ -27,10 +27,10 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
         "retransmit" => Nacks::is_foreign(key, value),
         "connections" => Connections::is_foreign(key, value),
         "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
-        "window" => value == "none" && RateWindow::OF_WINDOW.contains(&key),
+        "window" => RateWindow::is_foreign(kind, key, value),
         "rate_step" => HpccParams::is_foreign(key, value),
         "coalesce" => value == "none" && key == "coalesce_time",
-        preset::KEY => preset::decides(kind, key),
+        preset::KEY => preset::decides(kind, key) || preset::decides_alone(value, key),
         _ => false,
     }
 }
@@ -38,7 +38,11 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
 /// Whether a key's default depends on a choice that is another one now: what was written for the
 /// earlier one is not meant for this.
 pub fn has_other_default(key: &str, choice: &str, value: &str, earlier: &str) -> bool {
-    choice == "loss_detection" && Losses::has_other_default(key, value, earlier)
+    match choice {
+        "loss_detection" => Losses::has_other_default(key, value, earlier),
+        preset::KEY => value != earlier && preset::decides_alone(earlier, key),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -62,17 +66,25 @@ mod tests {
             ("dcqcn", "simulator-paper"),
             ("hpcc", "simulator"),
             ("timely", "simulator"),
+            ("timely", "abm"),
         ] {
             let (paper, other) = (keys(kind, "paper"), keys(kind, preset));
             for key in paper.keys().chain(other.keys()) {
                 let differs = paper.get(key) != other.get(key);
-                let is_known = preset::decides(kind, key) || key == preset::KEY;
+                let is_known = preset::decides(kind, key)
+                    || preset::decides_alone(preset, key)
+                    || key == preset::KEY;
                 assert!(is_known || !differs, "{kind}: {key}");
             }
         }
         let decides = |kind, key| preset::decides(kind, key);
         assert!(!decides("dcqcn", "g") && decides("dcqcn", "mss") && !decides("dctcp", "mss"));
         assert!(!decides("dcqcn", "window") && decides("timely", "window"));
+        // What only ABM's program has other values of goes with it, and comes with it.
+        let goes = |preset| is_foreign("timely", "t_low", preset::KEY, preset);
+        assert!(goes("abm") && !goes("simulator") && !goes("paper"));
+        let goes = |from| has_other_default("loss_detection", preset::KEY, "paper", from);
+        assert!(goes("abm") && !goes("simulator"));
     }
 
     #[test]

@@ -34,10 +34,16 @@ pub struct ClosedLoop {
     maker: Arc<dyn ControlMaker>,
     windows: Windows,
     paces: bool,
+    /// Whether flows begin at the rate of their line.
+    begins_at_line: bool,
     /// Whether the time to the next packet counts from when the NIC sends the one before it.
     pub paces_from_nic: bool,
     /// Whether round trips count from when the NIC begins to send a packet.
     pub times_from_nic: bool,
+    /// Bytes of a data packet that are not payload and that a pace counts.
+    pub paced_header: u32,
+    /// Whether what is retransmitted whatever the window is waits for the pace.
+    pub repairs_wait: bool,
     /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
     /// Bytes of telemetry on data packets and on acks.
@@ -111,7 +117,7 @@ impl ClosedLoop {
             false => false,
         };
         let windows = match is_paced {
-            true => Windows::of_line(mss),
+            true => Windows::of_line(section, mss, maker.initial_window())?,
             false => Windows::read(section, mss)?,
         };
         let ecn = match needs.ecn {
@@ -166,10 +172,13 @@ impl ClosedLoop {
         let notifications = maker.notifications();
         Ok(ClosedLoop {
             times_from_nic: maker.times_from_nic(),
+            paced_header: 0,
+            repairs_wait: maker.repairs_wait(),
             ack_segment: maker.segment().unwrap_or(u64::MAX),
             maker,
             windows,
             paces,
+            begins_at_line: is_paced,
             paces_from_nic,
             own_base_rtt,
             telemetry,
@@ -255,8 +264,11 @@ impl ClosedLoop {
             maker,
             windows,
             paces: false,
+            begins_at_line: false,
             paces_from_nic: false,
             times_from_nic: false,
+            paced_header: 0,
+            repairs_wait: true,
             ack_segment: u64::MAX,
             own_base_rtt: false,
             telemetry: 0,
@@ -282,6 +294,11 @@ impl ClosedLoop {
             handshake: false,
             connections: Connections::Own,
         })
+    }
+
+    /// Takes note of the bytes of a data packet that are not payload.
+    pub(super) fn set_header(&mut self, header: u32) {
+        self.paced_header = if self.maker.paces_payload() { 0 } else { header };
     }
 
     /// Bytes on data packets and on acks for what they carry besides.
@@ -328,7 +345,7 @@ impl ClosedLoop {
             pace: 0,
             credit: 0,
         };
-        if self.windows.initial == InitialWindow::LineRate {
+        if self.begins_at_line {
             window.set_paced(window.cwnd, access.rate.nominal().ps_per_byte());
         }
         window

@@ -1,10 +1,11 @@
 //! What makes a flow send: one row here for each transport.
 
 use super::extension::FlowControl;
+use super::initial::InitialWindow;
 use super::kind::Kind;
 use super::receiver::Notifications;
 use super::udp::{self, Udp};
-use super::window::{Ack, CongestionControl, Window};
+use super::window::{Ack, CongestionControl, Repair, Window};
 use super::{
     Access, cubic, dcqcn, dctcp, dctcp_rdma, hpcc, newreno, pfabric, powertcp, theta_powertcp,
     timely,
@@ -37,6 +38,21 @@ pub trait ControlMaker: Debug + Send + Sync {
     /// packet goes to the NIC.
     fn times_from_nic(&self) -> bool {
         false
+    }
+
+    /// The initial window, if the sender paces.
+    fn initial_window(&self) -> InitialWindow {
+        InitialWindow::LineRate
+    }
+
+    /// Whether a pace counts payload alone.
+    fn paces_payload(&self) -> bool {
+        false
+    }
+
+    /// Whether what is retransmitted whatever the window is waits for the pace.
+    fn repairs_wait(&self) -> bool {
+        true
     }
 
     /// How many bytes it wants acknowledged before it updates, if that is a number of bytes.
@@ -117,6 +133,10 @@ impl CongestionControl for Congestion {
     }
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         each!(self, control => control.on_timeout(window, in_flight));
+    }
+    #[cold]
+    fn on_repair(&mut self, window: &mut Window, repair: &Repair) {
+        each!(self, control => control.on_repair(window, repair));
     }
     fn on_idle(&mut self, idle: Time) {
         each!(self, control => control.on_idle(idle));

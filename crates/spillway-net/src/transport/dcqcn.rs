@@ -185,7 +185,7 @@ impl Defaults {
                 cnp: [packet, flag],
             },
             Preset::Simulator => simulator,
-            Preset::SimulatorPaper => Defaults {
+            _ => Defaults {
                 alpha_interval: "50us",
                 decrease_interval: "50us",
                 increase_timer: "55us",
@@ -219,7 +219,7 @@ impl DcqcnParams {
 
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<DcqcnParams, SettingsError> {
-        let defaults = Defaults::of(Preset::read(section, true)?);
+        let defaults = Defaults::of(Preset::read(section, Some(Preset::SimulatorPaper))?);
         let g = section.number("g", 1.0 / 256.0, Range::Unit, "weight of a new sample in alpha")?;
         let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
         let meaning =

@@ -140,7 +140,7 @@ impl Defaults {
                 telemetry_units: "exact",
                 is_simulator: false,
             },
-            Preset::Simulator | Preset::SimulatorPaper => Defaults {
+            _ => Defaults {
                 max_stage: 0,
                 rate_step: "0.04%",
                 min_rate: "1Gbps",
@@ -175,7 +175,7 @@ impl HpccParams {
 
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<HpccParams, SettingsError> {
-        let defaults = Defaults::of(Preset::read(section, false)?);
+        let defaults = Defaults::of(Preset::read(section, None)?);
         let meaning = "the target utilisation of the busiest port";
         let eta = section.number("eta", 0.95, Range::Positive, meaning)?;
         let meaning = "additive steps before the window is set from the links' utilisation again";

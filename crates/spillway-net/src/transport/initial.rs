@@ -15,7 +15,7 @@ pub enum InitialWindow {
     Bdp(BdpSize),
     /// The whole flow.
     Flow,
-    /// The rate of the sender's line times the base RTT; the flow is paced at that rate.
+    /// The rate of the sender's line times the base RTT, for a sender that begins at that rate.
     LineRate,
 }
 
@@ -45,7 +45,14 @@ impl Access {
 }
 
 impl InitialWindow {
-    fn parse(text: &str) -> Option<InitialWindow> {
+    /// What a key with such a value takes.
+    pub(super) const TAKES: &'static str =
+        "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"";
+
+    /// What it means.
+    pub(super) const MEANING: &'static str = "window at the start of a flow";
+
+    pub(super) fn parse(text: &str) -> Option<InitialWindow> {
         match text {
             "flow" => Some(InitialWindow::Flow),
             _ => InitialWindow::parse_size(text),
@@ -59,6 +66,17 @@ impl InitialWindow {
             (Some(Amount::Bytes(bytes @ 1..)), _) => Some(InitialWindow::Bytes(bytes)),
             (None, Some(times)) => Some(InitialWindow::Bdp(times)),
             _ => None,
+        }
+    }
+
+    /// Refuses less than a segment.
+    fn check(self, section: &Section, key: &str, mss: u32) -> Result<InitialWindow, SettingsError> {
+        match self {
+            InitialWindow::Bytes(bytes) if bytes < mss.into() => {
+                let problem = format!("a flow begins with a segment at least, {mss}B");
+                Err(section.error(key, problem))
+            }
+            _ => Ok(self),
         }
     }
 
@@ -125,17 +143,11 @@ impl Windows {
         let initial = section.quantity(
             "initial_window",
             default,
-            "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"",
-            "window at the start of a flow",
+            InitialWindow::TAKES,
+            InitialWindow::MEANING,
             InitialWindow::parse,
         )?;
-        if let InitialWindow::Bytes(bytes) = initial
-            && bytes < mss.into()
-        {
-            let problem = format!("a flow begins with a segment at least, {mss}B");
-            return Err(section.error("initial_window", problem));
-        }
-        Ok(initial)
+        initial.check(section, "initial_window", mss)
     }
 
     /// Reads the settings of senders that begin with the bandwidth-delay product of their line by
@@ -145,9 +157,13 @@ impl Windows {
         Ok(Windows { initial, min: mss.into(), slow_start: true, host_backlog: None })
     }
 
-    /// The settings of paced senders, which begin with the bandwidth-delay product of their line.
-    pub fn of_line(mss: u32) -> Windows {
-        let initial = InitialWindow::LineRate;
-        Windows { initial, min: mss.into(), slow_start: false, host_backlog: None }
+    /// The settings of paced senders, which begin at their line's rate.
+    pub fn of_line(
+        section: &Section,
+        mss: u32,
+        initial: InitialWindow,
+    ) -> Result<Windows, SettingsError> {
+        let initial = initial.check(section, "start_window", mss)?;
+        Ok(Windows { initial, min: mss.into(), slow_start: false, host_backlog: None })
     }
 }

@@ -193,7 +193,7 @@ impl Losses {
     pub fn has_other_default(key: &str, way: &str, earlier: &str) -> bool {
         let differs_for = |one: &str| (way == one) != (earlier == one);
         (key == "tail_loss_probe" && differs_for("rack"))
-            || (key == "reduction" && differs_for("ns3"))
+            || (["reduction", "recovery_window"].contains(&key) && differs_for("ns3"))
     }
 
     /// The keys that mean nothing with a kind of loss detection, and why.

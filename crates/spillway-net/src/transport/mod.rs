@@ -151,8 +151,9 @@ impl Transport {
         let (control, carried) = match driver {
             DriverParams::Clock(clock) => (Control::OpenLoop(clock), 0),
             DriverParams::Acks(maker) => {
-                let closed = ClosedLoop::read(section, needs, mss, &defaults, maker)?;
+                let mut closed = ClosedLoop::read(section, needs, mss, &defaults, maker)?;
                 let carried = closed.carried_bytes();
+                closed.set_header(header + carried);
                 (Control::ClosedLoop(closed), carried)
             }
         };

@@ -1,5 +1,6 @@
 //! Presets: the values of several keys under one name. A key that a scenario gives keeps its value.
 
+use super::Losses;
 use super::dcqcn::DcqcnParams;
 use super::hpcc::HpccParams;
 use super::rates::RateWindow;
@@ -8,6 +9,9 @@ use spillway_settings::{Section, SettingsError, Value};
 
 /// The transports that may have Linux's values.
 const OF_LINUX: [&str; 3] = ["dctcp", "newreno", "cubic"];
+
+/// The name of ABM's program.
+const ABM: &str = "abm";
 
 /// The key.
 pub const KEY: &str = "preset";
@@ -21,18 +25,27 @@ pub enum Preset {
     Simulator,
     /// The same simulator with what it calls the paper's values.
     SimulatorPaper,
+    /// The public program of ABM (inet-tub/ns3-datacenter), which is ns-3's TCP.
+    Abm,
 }
 
 impl Preset {
-    /// Reads the key. All transports with presets have the first two of them.
-    pub fn read(section: &mut Section, all: bool) -> Result<Preset, SettingsError> {
-        let options = [
-            ("paper", Preset::Paper),
-            ("simulator", Preset::Simulator),
-            ("simulator-paper", Preset::SimulatorPaper),
-        ];
-        let options = if all { &options[..] } else { &options[..2] };
-        section.choice(KEY, options, "whose values other keys have by default")
+    /// Reads the key. All transports with presets have the first two of them, and some have
+    /// another.
+    pub fn read(section: &mut Section, other: Option<Preset>) -> Result<Preset, SettingsError> {
+        let presets = [Some(Preset::Paper), Some(Preset::Simulator), other];
+        let options: Vec<_> = presets.into_iter().flatten().map(|each| (each.id(), each)).collect();
+        section.choice(KEY, &options, "whose values other keys have by default")
+    }
+
+    /// Its name in a scenario.
+    fn id(self) -> &'static str {
+        match self {
+            Preset::Paper => "paper",
+            Preset::Simulator => "simulator",
+            Preset::SimulatorPaper => "simulator-paper",
+            Preset::Abm => ABM,
+        }
     }
 }
 
@@ -74,8 +87,14 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()
 }
 
-/// Reads the key of a transport whose preset is Linux, and gives the other keys their values.
+/// Reads the key of a transport whose preset is Linux, and gives the other keys their values; those
+/// of ABM's program find losses as ns-3 does.
 pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsError> {
+    let chosen = |key| section.peek(key).and_then(Value::as_str);
+    let by_acks = chosen("retransmit").is_none_or(|way| way == "tcp");
+    if kind == "timely" && chosen(KEY) == Some(ABM) && by_acks {
+        section.give("loss_detection", "ns3".into());
+    }
     if !OF_LINUX.contains(&kind) {
         return Ok(());
     }
@@ -90,6 +109,12 @@ pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsErro
     Ok(())
 }
 
+/// Whether a preset decides about a key that others leave alone.
+pub fn decides_alone(preset: &str, key: &str) -> bool {
+    let of_losses = key == "loss_detection" || Losses::is_foreign(key, "ns3");
+    preset == ABM && (of_losses || TimelyParams::OF_ABM.contains(&key))
+}
+
 /// Whether a transport's presets decide about a key: they give it a value, or make it mean nothing.
 pub fn decides(kind: &str, key: &str) -> bool {
     if OF_LINUX.contains(&kind) {
@@ -98,7 +123,7 @@ pub fn decides(kind: &str, key: &str) -> bool {
     let own: &[&[&str]] = match kind {
         "dcqcn" => &[DcqcnParams::OF_PRESETS, DcqcnParams::OF_PACKETS],
         "hpcc" => &[HpccParams::OF_PRESETS],
-        "timely" => &[TimelyParams::OF_PRESETS, RateWindow::OF_WINDOW],
+        "timely" => &[TimelyParams::OF_PRESETS, RateWindow::OF_WINDOW, RateWindow::OF_START],
         _ => return false,
     };
     Defaults::KEYS.contains(&key) || own.concat().contains(&key)
@@ -123,6 +148,13 @@ impl Defaults {
             "dcqcn" if preset.starts_with("simulator") => of_simulator("48B", "60B"),
             // 8 bytes of a timestamp; telemetry comes on top.
             "timely" if preset == "simulator" => of_simulator("56B", "60B"),
+            "timely" if preset == ABM => Defaults {
+                mss: "1400B",
+                header: "54B",
+                ack_size: "54B",
+                base_rtt: [network, flow],
+                pace_from: [host, nic],
+            },
             "hpcc" if preset == "simulator" => of_simulator("48B", "46B"),
             _ => {
                 let of_network = ["timely", "dctcp-rdma"].contains(&kind);

@@ -55,7 +55,7 @@ pub struct RateWindow {
 enum Size {
     /// There is no window.
     None,
-    /// There is one until the rate is first set: what the line carries in a base RTT.
+    /// There is one at first alone.
     Start,
     Of(BdpSize),
 }
@@ -63,6 +63,9 @@ enum Size {
 impl RateWindow {
     /// The keys that mean something only with a window.
     pub const OF_WINDOW: &'static [&'static str] = &["vary_window"];
+
+    /// The keys that mean something only with a window at first alone.
+    pub const OF_START: &'static [&'static str] = &["start_window", "start_ends"];
 
     /// Reads the settings; the defaults are these.
     pub fn read(
@@ -74,18 +77,22 @@ impl RateWindow {
         RateWindow::read_size(section, (default, takes), Size::parse, varies)
     }
 
-    /// The same for a sender that may have a window only until it first sets its rate.
+    /// The same for a sender that may have a window at first alone.
     pub fn read_for_start(
         section: &mut Section,
         default: &str,
     ) -> Result<RateWindow, SettingsError> {
-        let takes = "a size above 0 such as \"52KB\" or \"1bdp\", \"start\" for 1bdp until the rate is first \
-                     set, or \"none\"";
+        let takes = "a size above 0 such as \"52KB\" or \"1bdp\", \"start\" for `start_window` at first \
+                     alone, or \"none\"";
         let parse = |text: &str| match text {
             "start" => Some(Size::Start),
             _ => Size::parse(text),
         };
-        RateWindow::read_size(section, (default, takes), parse, false)
+        let window = RateWindow::read_size(section, (default, takes), parse, false)?;
+        if !window.is_for_start() {
+            section.needs("window = \"start\"", RateWindow::OF_START)?;
+        }
+        Ok(window)
     }
 
     fn read_size(
@@ -105,7 +112,13 @@ impl RateWindow {
         Ok(RateWindow { size, varies })
     }
 
-    /// Whether there is a window only until the rate is first set.
+    /// Whether a key of a transport means nothing with this window.
+    pub fn is_foreign(kind: &str, key: &str, window: &str) -> bool {
+        let of_window = window == "none" && RateWindow::OF_WINDOW.contains(&key);
+        of_window || (kind == "timely" && window != "start" && RateWindow::OF_START.contains(&key))
+    }
+
+    /// Whether there is a window at first alone.
     pub fn is_for_start(self) -> bool {
         self.size == Size::Start
     }

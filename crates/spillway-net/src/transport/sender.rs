@@ -108,6 +108,8 @@ pub struct Sender {
     withheld: u64,
     /// The reduction to a cut window that is under way.
     reduction: Option<Reduction>,
+    /// In a repair: the byte behind what was sent last.
+    sent_last: u64,
     /// When a paced sender may send again, at the pace with which its last packet left.
     paced_until: Time,
     /// When that packet left, or will leave the NIC, and its bytes on the wire.
@@ -149,6 +151,7 @@ impl Sender {
             has_moved_timer: false,
             keeps_timer: false,
             reduction: None,
+            sent_last: 0,
             detector: Detector::new(window.mss, transport, access),
             paced_until: Time::ZERO,
             paced_from: Time::ZERO,
@@ -299,20 +302,21 @@ impl Sender {
         self.keep_time_of(now, piece);
     }
 
-    /// The same for a paced sender, whose packets have a header of `header` bytes, and whose pace
-    /// counts from `wait` on, when its NIC begins with what it gets now.
+    /// The same for a paced sender, whose pace counts from `wait` on, when its NIC begins with what
+    /// it gets now.
     pub fn next_paced_piece(
         &mut self,
         now: Time,
         transport: &ClosedLoop,
-        header: u32,
         wait: Time,
     ) -> Option<Piece> {
         if now < self.due() {
-            return None;
+            let waits = transport.repairs_wait || self.at_once == AtOnce::Nothing;
+            // What does not wait leaves the pace as it is.
+            return if waits { None } else { self.next_piece(now, transport) };
         }
         let piece = self.next_piece(now, transport)?;
-        let size = piece.payload + header;
+        let size = piece.payload + transport.paced_header;
         (self.paced_from, self.paced_bytes) = (now + wait, size);
         let gap = self.control.on_send(&mut self.window, now, size.into());
         self.paced_until = self.paced_from + self.window.gap(gap);

@@ -32,33 +32,56 @@
 //! headers, of which 8 are a timestamp, acks of 60 bytes. Paces and round trips count from when the
 //! NIC sends a packet (`pace_from`, `rtt_from`).
 //!
+//! With `preset = "abm"` as in the public program of ABM (inet-tub/ns3-datacenter, 40b8430), with
+//! ns-3's loss recovery:
+//!
+//! - T_low is 200 us, gradients count over 80 us, delta is 100 Mbps, and 150 from the sixth
+//!   increase in a row on (`large_step`, `row_counts`, `hyper_after`).
+//! - The first window is 55 segments, and lasts until the second update, which is the first that
+//!   sets the rate (`start_window`, `start_ends`).
+//! - D is kept in an unsigned number of nanoseconds (`kept_difference`): a negative one is 2^64
+//!   more, and fades by 8 with each update. For some 15 updates the rate falls to its least, or
+//!   rises below T_low.
+//! - In a recovery the window is what is in flight (`recovery_window`), because ns-3's rate
+//!   reduction leaves that if a loss lowers no threshold. So only acks of new data let a segment
+//!   go, until an update, or the end of the recovery, removes the window. A flow that has sent all
+//!   before its first ack has no update.
+//! - An update is due when what had been sent last is acknowledged (`segment = "last-sent"`), which
+//!   in a repair is the last retransmission. The first ack counts even if it acknowledges nothing.
+//!   A timeout does not move it (`update_after_timeout`).
+//! - The pace counts payload (`pace_counts`). A new rate moves the packet that waits
+//!   (`moves_next`), and the first retransmission of a repair, and each that an ack of new data
+//!   lets go, does not wait (`repairs_wait`).
+//!
 //! # Scope and limitations
-//! By default a window of the line's rate times the base RTT holds until the rate is first updated,
-//! and none after that (`window`): lost segments are retransmitted without a change of the rate,
-//! and after a timeout one segment is in flight until the next update. Round-trip times are
-//! measured per packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
+//! By default a window of the line's rate times the base RTT holds until the first ack, and none
+//! after that (`window`): lost segments are retransmitted without a change of the rate, and after a
+//! timeout one segment is in flight until the next update. Round-trip times are measured per
+//! packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
+//!
+//! Of ABM's program it is left out that its counter of increases begins with no defined value, and
+//! that a packet which a higher rate would have let go before keeps its time.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
 //! thresholds (`tests/paced.rs`). Whether they share equally is not determined: TIMELY has no
-//! unique fixed point (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593). In the published runs
-//! of ABM's program the tails of incast flows are matched within 5%; those of short flows are 28%
-//! and 38% longer here, and the median of incast flows under DT 26% shorter, for a reason that is
-//! not known (docs/validation.md).
+//! unique fixed point (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593). Repairs
+//! with `preset = "abm"` by hand (`sender/tests/stalled.rs`). With it the tails and medians of the
+//! published runs of ABM's program are matched within 6% (docs/validation.md).
 //!
 //! # Cost
-//! A comparison for every ack; 120 bytes for every flow; an event for every packet that has to wait
+//! A comparison for every ack; 320 bytes for every flow; an event for every packet that has to wait
 //! for its pace.
 
-use super::Access;
-use super::control::{Congestion, ControlMaker, DriverParams, min_rate};
+mod params;
+
+use super::control::{Congestion, ControlMaker, DriverParams};
 use super::kind::{Kind, Needs};
-use super::preset::Preset;
-use super::rates::{LineRate, RateWindow};
-use super::window::{Ack, CongestionControl, Window};
+use super::window::{Ack, CongestionControl, Repair, Window};
+use super::{Access, InitialWindow};
+use params::Segment;
+pub use params::TimelyParams;
 use spillway_engine::Time;
-use spillway_settings::quantity::Amount;
-use spillway_settings::{Range, Section, SettingsError};
 
 /// The row of TIMELY.
 pub(super) const KIND: Kind = Kind {
@@ -69,125 +92,6 @@ pub(super) const KIND: Kind = Kind {
     read: |section| Ok(DriverParams::of_acks(TimelyParams::read(section)?)),
 };
 
-/// TIMELY's parameters; times in picoseconds, rates in bits per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimelyParams {
-    alpha: f64,
-    beta: f64,
-    low: f64,
-    high: f64,
-    min_rtt: f64,
-    delta: LineRate,
-    min_rate: f64,
-    /// In bytes; `None` stands for what is in flight.
-    segment: Option<u64>,
-    /// Whether every increase counts in a row, and how many of a row come before larger ones.
-    all_count: bool,
-    hyper_after: u32,
-    window: RateWindow,
-    /// Whether round trips count from when the NIC begins to send a packet.
-    from_nic: bool,
-}
-
-/// The defaults that depend on the preset.
-struct Defaults {
-    rate_step: &'static str,
-    min_rate: &'static str,
-    segment: &'static str,
-    row_counts: [(&'static str, bool); 2],
-    hyper_after: u64,
-    window: &'static str,
-    rtt_from: [(&'static str, bool); 2],
-}
-
-impl Defaults {
-    fn of(preset: Preset) -> Defaults {
-        let (gradient, all) = (("gradient-steps", false), ("increases", true));
-        let (host, nic) = (("host", false), ("nic", true));
-        match preset {
-            Preset::Paper => Defaults {
-                rate_step: "10Mbps",
-                min_rate: "100Mbps",
-                segment: "16KB",
-                row_counts: [gradient, all],
-                hyper_after: 4,
-                window: "start",
-                rtt_from: [host, nic],
-            },
-            Preset::Simulator | Preset::SimulatorPaper => Defaults {
-                rate_step: "0.1%",
-                min_rate: "1Gbps",
-                segment: "round-trip",
-                row_counts: [all, gradient],
-                hyper_after: 5,
-                window: "none",
-                rtt_from: [nic, host],
-            },
-        }
-    }
-}
-
-impl TimelyParams {
-    /// The keys that presets give values.
-    pub const OF_PRESETS: &'static [&'static str] =
-        &["rate_step", "min_rate", "segment", "row_counts", "hyper_after", "window", "rtt_from"];
-
-    /// Reads the parameters.
-    pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
-        let defaults = Defaults::of(Preset::read(section, false)?);
-        let meaning = "weight of a new difference of round trips";
-        let alpha = section.number("ewma_weight", 0.875, Range::Unit, meaning)?;
-        let meaning = "the share of the rate that a gradient of 1 removes";
-        let beta = section.number("decrease", 0.8, Range::Unit, meaning)?;
-        let ps = |time: Time| time.ps() as f64;
-        let low = section.time("t_low", "50us", "round trips below it increase the rate")?;
-        let high = section.time("t_high", "500us", "round trips above it cut the rate")?;
-        let meaning = "what differences of round trips are divided by";
-        let min_rtt = section.positive_time("min_rtt", "20us", meaning)?;
-        if low > high {
-            let problem = format!("{low} is not valid; it must not be above t_high = {high}");
-            return Err(section.error("t_low", problem));
-        }
-        let delta = LineRate::step(section, defaults.rate_step)?;
-        let min_rate = min_rate(section, defaults.min_rate)?;
-        let segment = section.quantity(
-            "segment",
-            defaults.segment,
-            "a size such as \"16KB\", or \"round-trip\"",
-            "how much data is acknowledged between updates of the rate",
-            |text| match Amount::parse(text) {
-                _ if text == "round-trip" => Some(None),
-                Some(Amount::Bytes(bytes @ 1..)) => Some(Some(bytes)),
-                _ => None,
-            },
-        )?;
-        let meaning = "which steps make a row, after some of which they are five times as large: those by \
-                       the gradient, or all increases";
-        let all_count = section.choice("row_counts", &defaults.row_counts, meaning)?;
-        let meaning = "steps in a row after which they are five times as large";
-        let hyper_after =
-            section.integer("hyper_after", defaults.hyper_after, 0..=1_000_000, meaning)? as u32;
-        let window = RateWindow::read_for_start(section, defaults.window)?;
-        let meaning = "from when round trips count: from when a packet goes to the NIC, or from when the NIC \
-                       begins to send it";
-        let from_nic = section.choice("rtt_from", &defaults.rtt_from, meaning)?;
-        Ok(TimelyParams {
-            alpha,
-            beta,
-            low: ps(low),
-            high: ps(high),
-            min_rtt: ps(min_rtt),
-            delta,
-            min_rate,
-            segment,
-            all_count,
-            hyper_after,
-            window,
-            from_nic,
-        })
-    }
-}
-
 /// TIMELY's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
@@ -195,13 +99,19 @@ pub struct Timely {
     /// The rate of the host's line, and the additive increase.
     most: f64,
     delta: f64,
+    hyper: f64,
     rate: f64,
     rtt_before: Option<f64>,
+    /// The smoothed difference of round trips, or the same in unsigned nanoseconds.
     difference: f64,
+    unsigned: u64,
     /// The number of steps of the third kind in a row.
     row: u32,
     /// The next update comes when this byte is acknowledged.
     due_at: u64,
+    /// Whether the latest ack was one at which an update was due, and whether that set the rate.
+    is_noted: bool,
+    is_set: bool,
     /// The window at the line's rate.
     at_line: f64,
 }
@@ -214,21 +124,37 @@ impl Timely {
             params,
             most,
             delta: params.delta.of(most),
+            hyper: params.large_step.map_or(5.0 * params.delta.of(most), |step| step.of(most)),
             rate: most,
             rtt_before: None,
             difference: 0.0,
+            unsigned: 0,
             row: 0,
             due_at: 0,
+            is_noted: false,
+            is_set: false,
             at_line: params.window.at_line(access),
         }
     }
 
-    fn update(&mut self, rtt: f64) {
-        let TimelyParams { alpha, beta, low, high, min_rtt, min_rate, .. } = self.params;
+    /// Takes a change of the round trip, and returns the smoothed difference.
+    fn smooth(&mut self, change: f64) -> f64 {
+        let alpha = self.params.alpha;
+        if self.params.unsigned {
+            let ns = (1.0 - alpha) * self.unsigned as f64 + alpha * (change / 1e3);
+            self.unsigned = unsigned(ns);
+            return ns * 1e3;
+        }
+        self.difference = (1.0 - alpha) * self.difference + alpha * change;
+        self.difference
+    }
+
+    /// Updates the rate, or only notes the first round trip. Returns whether it has set the rate.
+    fn update(&mut self, rtt: f64) -> bool {
+        let TimelyParams { beta, low, high, min_rtt, min_rate, .. } = self.params;
         let delta = self.delta;
-        let Some(before) = self.rtt_before.replace(rtt) else { return };
-        self.difference = (1.0 - alpha) * self.difference + alpha * (rtt - before);
-        let gradient = self.difference / min_rtt;
+        let Some(before) = self.rtt_before.replace(rtt) else { return false };
+        let gradient = self.smooth(rtt - before) / min_rtt;
         let row = std::mem::take(&mut self.row);
         let rate = if rtt < low && !self.params.all_count {
             self.rate + delta
@@ -236,18 +162,24 @@ impl Timely {
             self.rate * (1.0 - beta * (1.0 - high / rtt))
         } else if gradient <= 0.0 || rtt < low {
             self.row = row.saturating_add(1);
-            let times = if self.row > self.params.hyper_after { 5.0 } else { 1.0 };
-            self.rate + times * delta
+            self.rate + if self.row > self.params.hyper_after { self.hyper } else { delta }
         } else {
             self.rate * (1.0 - beta * gradient)
         };
         self.rate = rate.clamp(min_rate.min(self.most), self.most);
+        true
     }
+}
+
+/// A number as C++ makes an unsigned one of it on 64-bit x86: a negative one is 2^64 more.
+fn unsigned(number: f64) -> u64 {
+    if number < 0.0 { (number as i64).cast_unsigned() } else { number as u64 }
 }
 
 impl ControlMaker for TimelyParams {
     fn start(&self, window: &mut Window, access: &Access) -> Congestion {
         let control = Timely::new(*self, access);
+        window.moves_next = self.moves_next;
         if !self.window.is_for_start() {
             self.window.set(window, control.at_line, control.rate, control.most);
         }
@@ -259,26 +191,64 @@ impl ControlMaker for TimelyParams {
     }
 
     fn segment(&self) -> Option<u64> {
-        self.segment
+        match self.segment {
+            Segment::Bytes(bytes) => Some(bytes),
+            Segment::RoundTrip | Segment::LastSent => None,
+        }
+    }
+
+    fn initial_window(&self) -> InitialWindow {
+        self.initial
+    }
+
+    fn paces_payload(&self) -> bool {
+        self.paces_payload
+    }
+
+    fn repairs_wait(&self) -> bool {
+        self.repairs_wait
     }
 }
 
 impl CongestionControl for Timely {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if ack.una <= self.due_at || ack.acked == 0 {
+        let by_last_sent = self.params.segment == Segment::LastSent;
+        // Behind what is due an ack always acknowledges something; the first need not.
+        let is_first = by_last_sent && self.rtt_before.is_none();
+        let is_due = ack.una > self.due_at && (ack.acked > 0 || by_last_sent);
+        self.is_noted = is_due || is_first;
+        self.is_set = false;
+        if !self.is_noted {
             return;
         }
-        self.due_at = self.params.segment.map_or(ack.nxt, |segment| ack.una + segment - 1);
-        self.update(ack.rtt.ps() as f64);
-        self.params.window.set(window, self.at_line, self.rate, self.most);
+        self.due_at = match self.params.segment {
+            Segment::Bytes(bytes) => ack.una + bytes - 1,
+            Segment::RoundTrip | Segment::LastSent => ack.nxt,
+        };
+        let rtt = if self.params.unsigned { Time::from_ns(ack.rtt.ps() / 1_000) } else { ack.rtt };
+        self.is_set = self.update(rtt.ps() as f64);
+        if self.is_set || self.params.ends_with_ack {
+            self.params.window.set(window, self.at_line, self.rate, self.most);
+        }
+    }
+
+    fn on_repair(&mut self, window: &mut Window, repair: &Repair) {
+        if self.is_noted && self.params.segment == Segment::LastSent {
+            self.due_at = repair.sent_last;
+        }
+        if self.params.stalls && repair.in_recovery && repair.tells && !self.is_set {
+            window.cwnd = repair.in_flight;
+        }
     }
 
     fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
-        window.ssthresh = window.cwnd;
+        window.ssthresh = if self.params.stalls { Window::UNLIMITED } else { window.cwnd };
     }
 
     fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
-        self.due_at = 0;
+        if self.params.after_timeout {
+            self.due_at = 0;
+        }
         window.ssthresh = window.cwnd;
     }
 }
@@ -286,7 +256,9 @@ impl CongestionControl for Timely {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{access, transport};
+    use super::super::window::tests::{ack, segments};
     use super::*;
+    use spillway_settings::Section;
 
     const US: f64 = 1e6;
 
@@ -297,7 +269,9 @@ mod tests {
     }
 
     fn after(control: &mut Timely, rtts: &[f64]) -> f64 {
-        rtts.iter().for_each(|rtt| control.update(rtt * US));
+        for rtt in rtts {
+            control.update(rtt * US);
+        }
         control.rate / 1e6
     }
 
@@ -359,7 +333,6 @@ mod tests {
     /// What the line carries in a base RTT of 80 us are 100,000 bytes.
     #[test]
     fn a_window_lasts_for_the_start_or_for_ever_or_is_not_there() {
-        use super::super::window::tests::{ack, segments};
         let cwnd = |text: &str| {
             let mut window = segments(100, 100);
             let mut control = read(text).start(&mut window, &access(10, 80));
@@ -372,6 +345,126 @@ mod tests {
         assert_eq!(cwnd(""), (100_000, Window::UNLIMITED));
         assert_eq!(cwnd("window = \"none\""), (Window::UNLIMITED, Window::UNLIMITED));
         assert_eq!(cwnd("window = \"8KB\""), (8_999, 8_999));
+    }
+
+    /// Of 100 Mbps each, and from the sixth on 150; or 1% of the line.
+    #[test]
+    fn large_steps_may_have_a_size_of_their_own() {
+        let rises = |text: &str| {
+            let mut control = at_half(&format!("rate_step = \"100Mbps\"\nhyper_after = 5\n{text}"));
+            let begun = after(&mut control, &[100.0; 6]);
+            (begun, after(&mut control, &[100.0]), after(&mut control, &[100.0]))
+        };
+        assert_eq!(rises("large_step = \"150Mbps\""), (5_500.0, 5_650.0, 5_800.0));
+        assert_eq!(rises("large_step = \"1%\""), (5_500.0, 5_600.0, 5_700.0));
+        assert_eq!(rises("large_step = \"5steps\""), rises(""));
+    }
+
+    #[test]
+    fn a_negative_difference_in_unsigned_nanoseconds_is_huge() {
+        let text = "kept_difference = \"unsigned-ns\"\nt_low = \"50us\"";
+        let mut control = at_half(text);
+        // From 101 to 100 us, of which 7/8 count: the rate rises, and -875 ns are kept.
+        assert_eq!(after(&mut control, &[101.0, 100.0]), 5_010.0);
+        assert_eq!(control.unsigned, u64::MAX - 874);
+        // An eighth of that remains with each update: for 20 us the gradient is far above 1.
+        for power in [61, 58, 55] {
+            assert_eq!(after(&mut control, &[100.0]), 100.0);
+            assert_eq!(control.unsigned, 1 << power);
+        }
+        // Below the low threshold the rate rises all the same, and the difference fades.
+        assert_eq!(after(&mut control, &[49.0]), 110.0);
+        assert_eq!(control.unsigned, (1 << 52) - 44_625);
+        // A difference is kept without the fraction of a nanosecond: 7/8 of 1 us and 3 ns.
+        let mut control = at_half(text);
+        after(&mut control, &[100.0, 101.003]);
+        assert_eq!(control.unsigned, 877);
+        // By default it is as it is.
+        let mut control = at_half("");
+        assert_eq!(after(&mut control, &[101.0, 100.0, 100.0]), 5_020.0);
+    }
+
+    #[test]
+    fn a_number_becomes_unsigned_as_on_x86() {
+        let cases = [(0.9, 0), (-0.9, 0), (-1.0, u64::MAX), (-1.9, u64::MAX), (2e19, u64::MAX)];
+        for (number, expected) in cases {
+            assert_eq!(unsigned(number), expected, "{number}");
+        }
+        assert_eq!(unsigned(1.5 * 2f64.powi(63)), 3 << 62);
+    }
+
+    /// The first round trip is only noted.
+    #[test]
+    fn the_first_window_may_last_until_the_rate_is_set() {
+        let windows = |text: &str| {
+            let text = format!("kind = \"timely\"\nmss = \"1000B\"\n{text}");
+            let closed = transport(&text).closed_loop().unwrap().clone();
+            let mut window = closed.initial_window(8_000, 1_000, &access(10, 80));
+            assert_eq!(window.pace, 800);
+            let mut control = closed.congestion(&access(10, 80), &mut window);
+            let mut windows = vec![window.cwnd];
+            for una in [1, 101] {
+                control.on_ack(&mut window, &ack(una, una + 99, false));
+                windows.push(window.cwnd);
+            }
+            windows
+        };
+        let none = Window::UNLIMITED;
+        assert_eq!(windows(""), [100_000, none, none]);
+        let until_set = "start_ends = \"first-update\"\n";
+        assert_eq!(windows(until_set), [100_000, 100_000, none]);
+        let of = |size: &str| windows(&format!("{until_set}start_window = \"{size}\""));
+        assert_eq!(of("55pkt"), [55_000, 55_000, none]);
+        assert_eq!(of("flow"), [8_000, 8_000, none]);
+    }
+
+    #[test]
+    fn a_pace_may_count_payload_alone() {
+        let header = |text: &str| {
+            let text = format!("kind = \"timely\"\nheader = \"60B\"\n{text}");
+            transport(&text).closed_loop().unwrap().paced_header
+        };
+        assert_eq!((header(""), header("pace_counts = \"payload\"")), (60, 0));
+    }
+
+    #[test]
+    fn what_only_repairs_as_ns3_s_know_is_refused_without_them() {
+        for setting in ["recovery_window = \"in-flight\"", "segment = \"last-sent\""] {
+            let read = |more: &str| {
+                let given = format!("{setting}\n{more}").parse().unwrap();
+                TimelyParams::read(&mut Section::new("transport", given))
+            };
+            let refused = read("").unwrap_err().to_string();
+            assert!(refused.ends_with("this value needs loss_detection = \"ns3\""), "{refused}");
+            assert!(read("loss_detection = \"ns3\"").is_ok());
+        }
+        for key in ["start_window = \"9pkt\"", "start_ends = \"first-update\""] {
+            let given = format!("window = \"none\"\n{key}").parse().unwrap();
+            let refused = TimelyParams::read(&mut Section::new("transport", given)).unwrap_err();
+            assert!(refused.to_string().ends_with("it needs window = \"start\""), "{refused}");
+        }
+        let segment = "start_window = \"9B\"\nkind = \"timely\"".parse().unwrap();
+        let mut segment = Section::new("transport", segment);
+        assert!(super::super::Transport::read(&mut segment, &Default::default()).is_err());
+    }
+
+    #[test]
+    fn a_preset_is_abm_s_program_s() {
+        let expected = "loss_detection = \"ns3\"\nt_low = \"200us\"\nmin_rtt = \"80us\"\n\
+                        rate_step = \"100Mbps\"\nsegment = \"last-sent\"\nrow_counts = \"increases\"\n\
+                        hyper_after = 5\nlarge_step = \"150Mbps\"\nstart_window = \"55pkt\"\n\
+                        start_ends = \"first-update\"\nkept_difference = \"unsigned-ns\"\n\
+                        update_after_timeout = false\nrecovery_window = \"in-flight\"\n\
+                        pace_counts = \"payload\"\nrepairs_wait = false\nmoves_next = true";
+        assert_eq!(read("preset = \"abm\"\nloss_detection = \"ns3\""), read(expected));
+        let abm = transport("kind = \"timely\"\npreset = \"abm\"");
+        assert_eq!((abm.mss, abm.header, abm.ack_size), (1_400, 54, 54));
+        let losses = abm.closed_loop().unwrap().losses;
+        assert_eq!(losses.detection, super::super::LossDetection::Ns3);
+        transport("kind = \"timely\"\npreset = \"abm\"\nretransmit = \"selective\"");
+        // What needs losses as ns-3's is left out where they are found otherwise.
+        let by_sack = read("preset = \"abm\"\nloss_detection = \"sack\"");
+        assert_eq!((by_sack.segment, by_sack.stalls), (Segment::RoundTrip, false));
     }
 
     #[test]

@@ -171,6 +171,19 @@ pub struct Ack<'a> {
     pub telemetry: Option<&'a Telemetry>,
 }
 
+/// An ack that has come while losses are repaired as ns-3's sender does.
+#[derive(Clone, Copy, Debug)]
+pub struct Repair {
+    /// Whether the sender is in recovery, and not after a timeout.
+    pub in_recovery: bool,
+    /// Whether the ack tells of something that has arrived.
+    pub tells: bool,
+    /// Bytes in flight, without what the ack lets go whatever the window is.
+    pub in_flight: u64,
+    /// The byte behind what was sent last, or the beginning of what the ack lets go.
+    pub sent_last: u64,
+}
+
 /// How a window reacts to acks and losses.
 pub trait CongestionControl {
     /// An ack has arrived. Growth and the reaction to marks happen here.
@@ -187,6 +200,9 @@ pub trait CongestionControl {
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
+
+    /// The same ack, once the sender has decided what it repairs.
+    fn on_repair(&mut self, _window: &mut Window, _repair: &Repair) {}
 
     /// The next flow of the connection begins, after a time without data. Bytes are numbered on
     /// from flow to flow, and telemetry and times of earlier packets stay true, so only state that

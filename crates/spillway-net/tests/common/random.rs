@@ -506,6 +506,7 @@ fn as_simulated(seed: u64, place: u64, section: &mut String) {
                 "",
                 "preset = \"simulator\"",
                 "window = \"0.5bdp\"\nvary_window = true\nrow_counts = \"increases\"\nrtt_from = \"nic\"",
+                "preset = \"abm\"",
             ]),
         ),
         _ => return,

@@ -10,7 +10,8 @@
 //!   not been retransmitted. Only the first such ack restarts the timer.
 //! - If nothing is lost and there is no new data, missing segments are retransmitted even if
 //!   nothing has arrived behind them. There is no rescue retransmission.
-//! - A recovery halves what is in flight without what is lost.
+//! - A recovery halves what is in flight without what is lost. One of TIMELY as in ABM's program
+//!   lowers nothing, with what its head tells.
 //! - Every timeout cuts, also one of a segment that was sent again after a timeout: whether it was
 //!   is forgotten before it is asked (`TcpTxBuffer::SetSentListLost`).
 //! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
@@ -21,7 +22,7 @@
 //! `tests/follows_ns3.rs` gives it the acks of senders of ns-3: it sends the same segments.
 
 use super::{AtOnce, Phase, Sender};
-use crate::transport::window::{Ack, CongestionControl};
+use crate::transport::window::{Ack, CongestionControl, Repair};
 
 impl Sender {
     /// An ack has been handled. `cut_until` is that of the window before it.
@@ -53,6 +54,24 @@ impl Sender {
         if self.phase == Phase::Open && self.board.is_head_lost() {
             self.recover_as_ns3();
         }
+        if self.phase != Phase::Open {
+            self.tell_repair(ack);
+        }
+    }
+
+    #[cold]
+    fn tell_repair(&mut self, ack: &Ack) {
+        let repair = Repair {
+            in_recovery: self.phase == Phase::Recovery,
+            tells: ack.delivered > 0,
+            in_flight: self.in_flight(),
+            sent_last: match self.at_once {
+                AtOnce::Head => self.board.una,
+                AtOnce::New => self.board.nxt,
+                AtOnce::Nothing | AtOnce::Lost => self.sent_last.max(self.board.una),
+            },
+        };
+        self.control.on_repair(&mut self.window, &repair);
     }
 
     /// Whether there is more to send that only the timer will let go.

@@ -77,6 +77,12 @@ impl Sender {
             Phase::ByNacks => return self.piece_by_nacks(),
             _ => {}
         }
+        let piece = self.next_repair(transport)?;
+        self.sent_last = piece.seq + u64::from(piece.payload);
+        Some(piece)
+    }
+
+    fn next_repair(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
             AtOnce::Nothing => {}
             AtOnce::Head => return Some(self.repair_at_once(self.board.head())),

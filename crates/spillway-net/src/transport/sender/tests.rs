@@ -3,6 +3,7 @@ mod by_order;
 mod by_rack;
 mod follows_ns3;
 mod repairs;
+mod stalled;
 
 use super::super::tests::{access, closed_loop};
 use super::*;
@@ -78,10 +79,10 @@ fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) 
 #[test]
 fn a_packet_that_waits_for_its_pace_may_move() {
     let due = |text: &str| {
-        let text = format!("kind = \"hpcc\"\nmss = \"1000B\"\nmoves_next = {text}");
-        let t = closed_loop(&text);
+        let text = format!("mss = \"1000B\"\ntelemetry_bytes = \"0B\"\nmoves_next = {text}");
+        let t = closed_loop(&format!("kind = \"hpcc\"\n{text}"));
         let mut s = Sender::new(9_000, 1_000, &t, &access(10, 25));
-        assert!(s.next_paced_piece(us(10), &t, 52, Time::ZERO).is_some());
+        assert!(s.next_paced_piece(us(10), &t, Time::ZERO).is_some());
         let mut due = vec![s.waits_until(us(10))];
         for pace in [900, 700] {
             s.window.pace = pace;
@@ -517,16 +518,16 @@ fn a_sender_that_paces_waits_between_packets() {
     // 1000 ps for each of 1052 bytes.
     let (mut s, transport) = sender(10, "initial_window = \"4pkt\"");
     s.window.pace = 1000;
-    assert!(s.next_paced_piece(us(1), &transport, 52, Time::ZERO).is_some());
-    assert_eq!(s.next_paced_piece(us(1), &transport, 52, Time::ZERO), None);
+    assert!(s.next_paced_piece(us(1), &transport, Time::ZERO).is_some());
+    assert_eq!(s.next_paced_piece(us(1), &transport, Time::ZERO), None);
     let next = us(1) + Time::from_ps(1_052_000);
     assert_eq!(s.waits_until(us(1)), Some(next));
-    assert_eq!(s.next_paced_piece(Time::from_ps(next.ps() - 1), &transport, 52, Time::ZERO), None);
-    assert!(s.next_paced_piece(next, &transport, 52, Time::ZERO).is_some());
-    assert!(s.next_paced_piece(us(10), &transport, 52, Time::ZERO).is_some());
-    assert!(s.next_paced_piece(us(20), &transport, 52, Time::ZERO).is_some());
+    assert_eq!(s.next_paced_piece(Time::from_ps(next.ps() - 1), &transport, Time::ZERO), None);
+    assert!(s.next_paced_piece(next, &transport, Time::ZERO).is_some());
+    assert!(s.next_paced_piece(us(10), &transport, Time::ZERO).is_some());
+    assert!(s.next_paced_piece(us(20), &transport, Time::ZERO).is_some());
     // The window is full, so waiting does not help.
-    assert_eq!(s.next_paced_piece(us(30), &transport, 52, Time::ZERO), None);
+    assert_eq!(s.next_paced_piece(us(30), &transport, Time::ZERO), None);
     assert_eq!(s.waits_until(us(20)), None);
 }
 
@@ -535,7 +536,7 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     let text = "initial_window = \"2pkt\"\necn = true\nmin_window = \"250B\"";
     let (mut s, t) = sender(10, text);
     let paced = |s: &mut Sender, now| {
-        let piece = s.next_paced_piece(now, &t, 52, Time::ZERO).map(|piece| piece.seq / 1000);
+        let piece = s.next_paced_piece(now, &t, Time::ZERO).map(|piece| piece.seq / 1000);
         (piece, s.waits_until(now))
     };
     assert_eq!(paced(&mut s, us(0)).0, Some(0));
