@@ -14,6 +14,10 @@
 //! RecoverFS is what was in flight at the cut: what has not arrived, and what the ack that causes
 //! the cut delivers. In RFC 6937 it is all that is not acknowledged cumulatively.
 //!
+//! # What was not at hand
+//! The text of RFC 9937. Its rules are those of its drafts, as public implementations of them have
+//! them; RecoverFS, too.
+//!
 //! # Departures
 //! RFC 9937 lets a segment go if none has gone and the rule allows nothing. Here that is the first
 //! retransmission, which goes in any case; a cut for a mark has none.
