@@ -83,7 +83,7 @@ impl Network {
         if self.nic_queueing == NicQueueing::Plain {
             return line.busy_until.since(self.now);
         }
-        let waiting = line.time_of(self.nics[host as usize].bytes());
+        let waiting = line.lasts_behind(self.nics[host as usize].bytes());
         match line.waking {
             // What a deferred NIC could have sent by now still waits: its time is over.
             waking if waking.sends_when_empty() => {
@@ -190,6 +190,7 @@ mod tests {
     use crate::port::Shortcuts;
     use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US};
+    use spillway_engine::{Clock, Rate};
     use spillway_switch::packet::NO_PRIORITY;
 
     const THREE_QUEUES: &str = "nic = { queues = 3, ack_queue = 0, data_queue = 2 }";
@@ -276,6 +277,22 @@ mod tests {
         bench.net.now = Time::from_us(20);
         launch(&mut bench, 700, NO_PRIORITY, 0);
         assert_eq!(bench.arrivals_on_line(0)[4], 30_700 * NS);
+    }
+
+    /// By a clock that is 300 ppm slow, 1,000 bytes take 1,000.30009 ns, and three times as many
+    /// 3,000.90027 ns, whoever has looked in between.
+    #[test]
+    fn a_deferred_nic_has_its_backlog_to_the_picosecond() {
+        for (shortcuts, wakes) in [(Shortcuts::ALL, 0), (Shortcuts::NONE, 1)] {
+            let mut bench = Bench::with(&format!("{STAR}\n{THREE_QUEUES}"), shortcuts);
+            let exact = Rate::from_bits_per_second(8_000_000_000).unwrap();
+            let slow = exact.by_clock(Clock::off_by_ppb(-300_000));
+            bench.net.lines[0].byte_time = slow.byte_time();
+            (0..3).for_each(|_| launch(&mut bench, 1_000, NO_PRIORITY, 0));
+            (0..wakes).for_each(|_| _ = bench.step());
+            bench.net.now = Time::from_ns(1_200);
+            assert_eq!(bench.net.host_backlog(0), Time::from_ps(1_800_901), "{shortcuts:?}");
+        }
     }
 
     #[test]

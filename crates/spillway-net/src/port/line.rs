@@ -241,6 +241,15 @@ impl Line {
         self.byte_time.beyond_bytes(self.busy_until.since(now))
     }
 
+    /// How long so many bytes will take behind what the line sends.
+    #[inline(always)]
+    pub fn lasts_behind(&self, bytes: u64) -> Time {
+        match self.byte_time.whole_time_of(bytes) {
+            Some(whole) => whole,
+            None => self.rest.and_then(self.byte_time, bytes).0,
+        }
+    }
+
     /// The time that this many bytes take to be sent on an idle line.
     #[inline(always)]
     pub fn time_of(&self, bytes: u64) -> Time {
