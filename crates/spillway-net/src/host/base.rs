@@ -11,7 +11,7 @@ pub(crate) enum Base {
     /// The least time of the flow.
     #[default]
     Ideal,
-    /// Propagation both ways, and the payload at the rate of the sender's line.
+    /// Propagation both ways, and the payload at the nominal rate of the sender's line.
     Published { propagation: Time, rates: Vec<Rate> },
 }
 
@@ -19,7 +19,7 @@ impl Base {
     /// The base that a scenario asks for.
     pub fn of(scenario: &Scenario) -> Base {
         let topology = &scenario.topology;
-        let rate = |&line: &u32| topology.lines[line as usize].rate;
+        let rate = |&line: &u32| topology.lines[line as usize].rate.nominal();
         match scenario.slowdown_base {
             SlowdownBase::Ideal => Base::Ideal,
             SlowdownBase::Published => Base::Published {

@@ -10,7 +10,7 @@ use crate::ideal::{self, Packets};
 use crate::network::Network;
 use crate::routing::{PathChoice, Routing, murmur3, path_lines};
 use crate::scenario::{Completion, Hash, Scenario, Spreading};
-use crate::topology::LineSpec;
+use crate::topology::{LineId, LineSpec};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::transport::{Access, ClosedLoop, Transport};
@@ -261,10 +261,13 @@ impl Ways<'_> {
     ) -> Time {
         let fastest = ideal::fastest(&self.scenario.topology, routing, from, to, packets.last);
         let fastest = fastest.expect("in a whole network every host reaches every other");
-        let before = |host: u32| self.nic_line(host).time_of(packets.full) * (packets.count - 1);
-        let slowest = before(from).max(before(to));
-        let Some(routing) = routing else { return slowest + fastest };
         let topology = &self.scenario.topology;
+        let (sends, receives) = (topology.nics[from as usize], topology.nics[to as usize] ^ 1);
+        let before = |line: LineId| {
+            topology.lines[line as usize].time_of(packets.full) * (packets.count - 1)
+        };
+        let slowest = before(sends).max(before(receives));
+        let Some(routing) = routing else { return slowest + fastest };
         let light = ideal::fastest(topology, Some(routing), from, to, 0);
         let light = light.expect("there is a fastest way");
         let stages = ideal::narrowest(topology, routing, from, to, packets);
