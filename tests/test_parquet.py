@@ -182,8 +182,12 @@ TEXTS = pa.DictionaryArray.from_arrays(ONES, pa.array(["x" * MANY]))
         (TEXTS, 1),
         (pa.ListArray.from_arrays([0, MANY], ONES), 170),
         (pa.ListArray.from_arrays([0, MANY], TEXTS), 1),
+        (pa.FixedSizeListArray.from_arrays(TEXTS, 1), 1),
+        (pa.StructArray.from_arrays([TEXTS], ["x"]), 1),
+        (pa.MapArray.from_arrays([0, MANY], ONES, TEXTS), 1),
+        (pa.array([b"x" * 10 * MANY] * 40, pa.binary(10 * MANY)), 10),
     ],
-    ids=["rows", "text", "texts", "list", "list of texts"],
+    ids=["rows", "text", "texts", "list", "lists", "pairs", "structures", "maps", "fixed length"],
 )
 def test_a_table_that_would_fill_the_memory_is_refused(tmp_path, column, times):
     """Some KB of Parquet may be any number of GB."""
@@ -197,6 +201,51 @@ def test_a_table_that_would_fill_the_memory_is_refused(tmp_path, column, times):
         ScenarioError, match=r"bomb\.parquet: reading it .* GB of memory: more than 0\.3 GB"
     ):
         parquet.read(file, ["a"], memory=3 * 10**8)
+
+
+def number(value, length):
+    """A number in Thrift's compact protocol, in so many bytes."""
+    groups = [2 * value >> 7 * place & 127 for place in range(length)]
+    return bytes([group | 128 for group in groups[:-1]] + groups[-1:])
+
+
+@pytest.mark.parametrize(
+    ("column", "told", "memory"),
+    [
+        (pa.array(["x" * 50 * MANY]), ["total_uncompressed_size"], 10**7),
+        (ONES, ["num_values"], 10**6),
+        (ONES, ["num_values", "total_uncompressed_size"], 10**6),
+    ],
+    ids=["text", "rows", "all"],
+)
+def test_a_footer_that_lies_of_sizes_is_not_believed(tmp_path, column, told, memory):
+    file = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"a": column}), file, compression="zstd")
+    chunk = pq.read_metadata(file).row_group(0).column(0)
+    content = file.read_bytes()
+    for name in told:
+        # The rows are told by the same number, so they are lied of, too.
+        length = (2 * getattr(chunk, name)).bit_length() // 7 + 1
+        begin = content.rindex(b"ARROW:schema") - 200
+        footer = content[begin:].replace(number(getattr(chunk, name), length), number(1, length))
+        content = content[:begin] + footer
+    file.write_bytes(content)
+    lied = pq.read_metadata(file).row_group(0).column(0)
+    assert [getattr(lied, name) for name in told] == [1] * len(told)
+    with pytest.raises(ScenarioError, match=r"reading it .* GB of memory: more than 0\.0+1 GB"):
+        parquet.read(file, memory=memory)
+
+
+def test_a_footer_at_odds_with_itself_is_refused(tmp_path):
+    """A column that is said to be without nulls, and counts them: it ended the process."""
+    file = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), file)
+    assert file.read_bytes().count(b"\x25\x02\x18\x01a") == 1
+    file.write_bytes(file.read_bytes().replace(b"\x25\x02\x18\x01a", b"\x25\x00\x18\x01a"))
+    with pytest.raises(
+        ScenarioError, match=r"odd\.parquet: cannot be read as Parquet: .*histogram"
+    ):
+        parquet.read(file)
 
 
 def test_texts_are_read_as_they_were_written(tmp_path):

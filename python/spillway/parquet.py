@@ -6,8 +6,8 @@ footer's key-value metadata contain the file's seal: the SHA-256 of all its byte
 place of the seal. Files without a seal come from other programs. They are read, with a warning.
 
 A few bytes of Parquet may stand for any number of rows, and for any length of text in each. So what
-a table would take is estimated from the footer before it is read; and texts are read as numbers of
-a dictionary's entries, whose lengths are added up before they are written out.
+a table would take is estimated from its pages' headers before it is read; and texts are read as
+numbers of a dictionary's entries, whose lengths are added up before they are written out.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import struct
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from spillway.errors import ScenarioError, UncheckedWarning
 from spillway.folder import check_plain
+from spillway.parquet_pages import MalformedError, footer, held
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,6 @@ _KEY = b"spillway.sha256"
 _BLANK = b"0" * 64
 # A key and its value in the footer's encoding (Thrift's compact protocol).
 _SEAL = re.compile(re.escape(_KEY) + rb"\x18\x40(.{64})", re.DOTALL)
-_MAGIC = b"PAR1"
 _BLOCK = 1 << 20
 _VALUE_BYTES = 24
 """About what a value takes while it is read and converted, besides its encoded bytes."""
@@ -105,23 +104,24 @@ def read(
     if not is_sealed and only_sealed:
         raise ScenarioError(f"{file} has no checksum")
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as content:
-            names = content.schema_arrow.names
-            check_names(file, names)
-            chosen = names if columns is None else [name for name in columns if name in names]
-            told = [_Told.of(content.metadata, name) for name in chosen]
-            _check(file, sum(one.bytes for one in told), memory)
-            plain = content.schema_arrow
-        texts = [path for one in told for path in one.texts]
+        with file.open("rb") as data, pq.ParquetFile(data) as content:
+            schema, plain = content.schema, content.schema_arrow
+            check_names(file, plain.names)
+            chosen = plain.names if columns is None else [n for n in columns if n in plain.names]
+            places = _leaves(schema, chosen)
+            _check(file, _bytes(schema, data, places), memory)
+            leaves = map(schema.column, places)
+            texts = [leaf.path for leaf in leaves if _is_text(leaf)]
         with pq.ParquetFile(
             file, read_dictionary=texts, page_checksum_verification=True
         ) as content:
             table = content.read(chosen)
-        _check(file, sum(map(_text_bytes, table.columns)), memory)
+        chunks = (chunk for column in table.columns for chunk in column.chunks)
+        _check(file, sum(map(_text_bytes, chunks)), memory)
         table = table.cast(pa.schema([plain.field(name) for name in chosen], plain.metadata))
         if not is_sealed:
             table.validate(full=True)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
+    except (OSError, UnicodeError, pa.ArrowException, MalformedError) as error:
         raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
     if not is_sealed:
         text = f"{file} has no checksum: damage to it would not be noticed"
@@ -135,47 +135,41 @@ def ample() -> int:
     return max(MOST_MEMORY, machine // 2)
 
 
-class _Told(NamedTuple):
-    """What the footer tells of a column."""
-
-    bytes: int
-    """What it would take in memory, about."""
-    texts: list[str]
-    """The paths of the texts in it."""
-
-    @classmethod
-    def of(cls, footer: Any, name: str) -> _Told:
-        """What the footer tells of the column of this name."""
-        columns = [footer.schema.column(place) for place in range(footer.num_columns)]
-        places = [
-            place
-            for place, column in enumerate(columns)
-            if column.path == name or column.path.startswith(f"{name}.")
-        ]
-        is_text = {place: columns[place].physical_type == "BYTE_ARRAY" for place in places}
-        total = 0
-        for group in map(footer.row_group, range(footer.num_row_groups)):
-            for place in places:
-                chunk = group.column(place)
-                values = max(chunk.num_values, group.num_rows)
-                copies = _TEXT_COPIES if is_text[place] else 1
-                total += copies * chunk.total_uncompressed_size + _VALUE_BYTES * values
-        return cls(total, [columns[place].path for place in places if is_text[place]])
+def _leaves(schema: Any, names: Sequence[str]) -> list[int]:
+    """The places of what makes up the columns of these names, and of few others."""
+    first = {name.partition(".")[0] for name in names}
+    paths = (schema.column(place).path for place in range(len(schema)))
+    return [place for place, path in enumerate(paths) if path.partition(".")[0] in first]
 
 
-def _text_bytes(column: pa.ChunkedArray) -> int:
-    """What the texts of a column take once they are written out."""
+def _bytes(schema: Any, content: BinaryIO, places: Sequence[int]) -> int:
+    """What columns would take in memory, about."""
+    total = 0
+    for place, column in zip(places, held(content, places, len(schema)), strict=True):
+        leaf = schema.column(place)
+        copies = _TEXT_COPIES if _is_text(leaf) else 1
+        # Where all values have one length, a dictionary may have written each only once.
+        total += copies * column.bytes + (_VALUE_BYTES + max(0, leaf.length)) * column.values
+    return total
+
+
+def _is_text(leaf: Any) -> bool:
+    return bool(leaf.physical_type == "BYTE_ARRAY")
+
+
+def _text_bytes(values: pa.Array) -> int:
+    """What the texts among values take once they are written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        column = pc.list_flatten(column)
-    if not pa.types.is_dictionary(column.type):
+    if pa.types.is_nested(values.type):
+        is_map = pa.types.is_map(values.type)
+        inner = [values.keys, values.items] if is_map else values.flatten()
+        return sum(map(_text_bytes, inner if isinstance(inner, list) else [inner]))
+    if not pa.types.is_dictionary(values.type):
         return 0
-    total = 0
-    for chunk in column.chunks:
-        lengths = pc.fill_null(pc.binary_length(chunk.dictionary), 0).cast("int64")
-        total += pc.sum(lengths.take(chunk.indices), min_count=0).as_py()
+    lengths = pc.fill_null(pc.binary_length(values.dictionary), 0).cast("int64")
+    total: int = pc.sum(lengths.take(values.indices), min_count=0).as_py()
     return total
 
 
@@ -213,9 +207,11 @@ def names(file: Path) -> list[str]:
 
 def check_names(file: Path, names: Sequence[str]) -> None:
     """Refuses a table in which a name stands for more than one column."""
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    seen = set()
+    for name in names:
+        if name in seen:
             raise ScenarioError(f"{file}: the column {name} is there twice", "leave one of them")
+        seen.add(name)
 
 
 def _is_sealed(file: Path) -> bool:
@@ -237,16 +233,11 @@ def _is_sealed(file: Path) -> bool:
 
 def _seal(content: BinaryIO) -> tuple[int, bytes] | None:
     """The position and the content of a file's seal, if it has one."""
-    size = content.seek(0, 2)
-    end = len(_MAGIC) + 4
-    content.seek(max(0, size - end))
-    tail = content.read()
-    if len(tail) < end or not tail.endswith(_MAGIC):
+    try:
+        start, told = footer(content)
+    except MalformedError:
         return None
-    (length,) = struct.unpack("<I", tail[:4])
-    start = max(0, size - end - length)
-    content.seek(start)
-    seals = list(_SEAL.finditer(content.read(size - end - start)))
+    seals = list(_SEAL.finditer(told))
     return (start + seals[-1].start(1), seals[-1][1]) if seals else None
 
 
