@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 
 import spillway
+from spillway import cli
 from support import TINY, names
 
 LONG = ["--set", "duration=100s", "--set", "stop=200s"]
@@ -266,7 +268,7 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["run", TINY, "--sead", "1"], "No such option: --sead", "`spillway run --help`"),
         (
             ["run", TINY, "--seed", "one"],
-            "'--seed': Input should be a valid integer",
+            "'--seed': 'one' is no whole number",
             "`spillway run --help`",
         ),
         (["run", TINY, "--seeds", "5..1"], "'5..1' is not a list of seeds", "--seeds 1..5"),
@@ -422,3 +424,36 @@ def test_ctrl_c_ends_a_sweep_with_what_there_is(start, tmp_path):
     assert '"status": "interrupted"' in out
     assert (tmp_path / "out" / "summary.json").read_text() == out
     assert spillway.Result.load(tmp_path / "out" / "sharing=dt" / "seed-1").status == "interrupted"
+
+
+def options(command, names=()):
+    """All options of a command and of those below it, with the names of their commands."""
+    yield from ((names, option) for option in command.params)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from options(below, (*names, name))
+
+
+NUMBERS = {
+    f"{' '.join(names)} {option.opts[0]}": ([*names, option.opts[0]], kind)
+    for names, option in options(get_command(cli.app))
+    if (kind := option.type_descriptor.annotation) in (int, float)
+}
+
+
+def test_options_of_all_commands_take_numbers_in_plain_digits_alone(command):
+    assert {"run --seed", "acc train --gamma", "slotted table1 --seeds"} < {*NUMBERS}
+    for arguments, kind in NUMBERS.values():
+        done = command(*arguments, "1_000")
+        what = "whole number" if kind is int else "number"
+        assert done.status == 2 and f"'{arguments[-1]}'" in done.err
+        assert f": '1_000' is no {what}\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [(["run", TINY, "--jobs"], ["3.0", "1e1", "0x3"]), (["fluid", "--g"], ["0x3", "1,5"])],
+)
+def test_digits_are_plain(command, arguments, texts):
+    others = ["\N{ARABIC-INDIC DIGIT THREE}", "\N{FULLWIDTH DIGIT THREE}", " 3", "3\n", "", "x"]
+    for text in [*others, *texts]:
+        assert f"{text!r} is no " in command(*arguments, text).err

@@ -6,13 +6,16 @@ import os
 import sys
 import traceback
 import warnings
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from spillway import _core
+from spillway.arguments import plain_float, plain_int
 from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 from spillway.errors import (
     PluginError,
@@ -64,7 +67,7 @@ def invoke(arguments: list[str]) -> int:
     warnings.simplefilter("once", ScenarioWarning)
     warnings.showwarning = _show_warning
     try:
-        status = app(arguments, prog_name="spillway", standalone_mode=False)
+        status = _program()(arguments, prog_name="spillway", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
@@ -94,6 +97,37 @@ def invoke(arguments: list[str]) -> int:
     if status == INTERRUPTED:
         say("interrupted")
     return status if isinstance(status, int) else 0
+
+
+@cache
+def _program() -> Any:
+    """The command with all those below it, once their modules have been imported."""
+    program = get_command(app)
+    _want_plain_numbers(program)
+    return program
+
+
+def _want_plain_numbers(command: Any) -> None:
+    """Makes the options of a command, and of those below it, take numbers in plain digits alone."""
+    for each in command.params:
+        kind = each.type_descriptor.annotation
+        if kind in (int, float):
+            each.process_value = partial(_of_plain, each, kind, each.process_value)
+    for below in getattr(command, "commands", {}).values():
+        _want_plain_numbers(below)
+
+
+def _of_plain(option: Any, kind: type, process: Any, context: Any, value: object) -> Any:
+    """The value of an option. Typer alone takes `1_000`, blanks, and some of other alphabets."""
+    if isinstance(value, str):
+        try:
+            if value != value.strip():
+                raise ValueError(value)
+            value = plain_int(value) if kind is int else plain_float(value)
+        except ValueError:
+            what = "whole number" if kind is int else "number"
+            raise typer.BadParameter(f"{value!r} is no {what}", context, option) from None
+    return process(context, value)
 
 
 def _cut_off() -> int:
