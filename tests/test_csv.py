@@ -38,6 +38,7 @@ def test_every_class_comes_back_as_it_was(tmp_path):
     told = flow_export.write(given.read(), tmp_path / "list.csv")
     section = {"name": "list", "kind": "flows", "file": "list.csv"}
     back = spillway.Scenario({**star, "traffic": [section]}, tmp_path)
+    assert {*spillway.run(back).flows["class"].to_pylist()} == {*NAMES}
     again = flow_export.write(back.read(), tmp_path / "again.csv")
     assert again["classes"] == told["classes"] and {*told["classes"]} == {*NAMES}
     assert flow_export.is_list(tmp_path / "list.csv")

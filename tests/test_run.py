@@ -326,3 +326,37 @@ def test_what_aqms_mark_by_is_sampled_and_kept(tmp_path):
     assert slopes == pytest.approx(steered)
     assert aqm["lambda"].null_count == aqm["flows"].null_count == len(aqm)
     assert "aqm" in result.names() and "aqm" not in spillway.run(TINY).names()
+
+
+def test_flows_that_lose_packets_for_good_leave_a_run_incomplete():
+    """Two hosts send 100 KB each at a switch that holds 3 KB, and nobody sends again."""
+    burst = {"interval": "1ms", "burst": "200KB", "fan_in": 2, "senders": "any", "receivers": [0]}
+    scenario = {
+        "duration": "1ms",
+        "topology": {"kind": "star", "hosts": 3},
+        "switch": {"buffer": "3KB"},
+        "transport": {"kind": "udp", "rate": "8Gbps"},
+        "traffic": [{"name": "i", "kind": "incast", **burst}],
+    }
+    result = spillway.run(spillway.Scenario(scenario))
+    assert result.status == "stopped"
+    assert result.summary["flows"] == {"started": 2, "completed": 0}
+    assert result.flows["fct_ps"].null_count == 2
+
+
+def test_rows_of_flows_keep_the_least_time_whatever_slowdowns_are_relative_to():
+    scenario = {
+        "duration": "1ms",
+        "slowdown_base": "published",
+        "topology": {"kind": "star", "hosts": 3},
+        "traffic": [{"name": "p", "kind": "permutation", "size": "1449B"}],
+    }
+    published = spillway.run(spillway.Scenario(scenario))
+    ideal = spillway.run(spillway.Scenario(scenario | {"slowdown_base": "ideal"}))
+    assert published.flows.equals(ideal.flows)
+    assert pc.min(published.flows["slowdown"]).as_py() >= 1
+    assert ideal.summary["fct_slowdown"]["all"]["p50"] >= 1
+    # 13.1592 us are 12 us of lines and 1,449 B at 10 Gbps.
+    times = [fct / 13_159_200 for fct in published.flows["fct_ps"].to_pylist()]
+    assert published.summary["fct_slowdown"]["all"]["mean"] == pytest.approx(np.mean(times))
+    assert max(times) < 1

@@ -138,6 +138,44 @@ def test_a_variant_stands_once(command, values):
     assert done.status == 2 and "are the same scenario" in done.err
 
 
+def lone(**more):
+    """A star with a permutation over it."""
+    traffic = {"name": "p", "kind": "permutation", "size": "5KB"}
+    star = {"kind": "star", "hosts": 2}
+    return spillway.Scenario({"duration": "100us", "topology": star, "traffic": [traffic], **more})
+
+
+@pytest.mark.parametrize("key", ["rto", "rto_low", "rto_high"])
+def test_multiples_of_a_round_trip_that_no_path_has_are_refused(key):
+    selective = {"kind": "dcqcn", "base_rtt": "network", "retransmit": "selective", key: "3rtt"}
+    star = {"kind": "star", "hosts": 2, "base_rtt": "1ns"}
+    scenario = lone(topology=star, transport={"kind": "pfabric"} if key == "rto" else selective)
+    with pytest.raises(ScenarioError, match=rf"transport\.{key}: 3ns is not valid") as raised:
+        spillway.run(scenario)
+    assert "topology.base_rtt = 1ns" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("sharing", "record"),
+    [
+        ({"kind": "abm", "drain": "interval", "update_interval": "100ns"}, {}),
+        ("dt", {"queue_interval": "200ns", "empty_queues": True}),
+    ],
+    ids=["woken", "sampled"],
+)
+def test_a_run_that_waits_for_a_dead_link_is_bounded(sharing, record):
+    """Its stop is 10 s after its duration of 100 us."""
+    scenario = lone(
+        switch={"buffer": "100KB", "sharing": sharing},
+        event=[{"a": "leaf0", "b": "host0", "at": "1us"}],
+        limits={"samples": 2000},
+        record=record,
+    )
+    with pytest.raises(spillway.Error, match=r"more often than limits\.samples") as raised:
+        spillway.run(scenario)
+    assert "set an earlier stop" in str(raised.value.hint)
+
+
 def test_pages_have_no_control_characters(command, tmp_path):
     name = 'name="\\u001b[31mred\\u0007"'
     assert command("run", TINY, "--set", name, "--out", "out").status == 0
