@@ -8,4 +8,4 @@ mod units;
 pub use event_queue::{Event, EventQueue};
 pub use prefetch::prefetch;
 pub use random::{Stream, mix};
-pub use units::{ByteTime, Clock, Rate, Rest, Time};
+pub use units::{ByteTime, Clock, Rate, Time};

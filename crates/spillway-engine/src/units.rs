@@ -120,28 +120,33 @@ impl ByteTime {
     pub const fn ps(self) -> f64 {
         self.0 as f64 / ByteTime::FRACTIONS as f64
     }
-    /// The time that `bytes` bytes take, if a byte takes whole picoseconds.
-    #[inline(always)]
-    pub const fn whole_time_of(self, bytes: u64) -> Option<Time> {
-        match self.0 & (ByteTime::FRACTIONS - 1) {
-            0 => Some(Time(bytes * (self.0 >> ByteTime::BITS))),
-            _ => None,
-        }
-    }
-    /// The time that `bytes` bytes take on a line that was idle, rounded up.
+    /// The whole picoseconds of the time that `bytes` bytes take.
     #[inline(always)]
     pub const fn time_of(self, bytes: u64) -> Time {
-        Rest::NONE.and_then(self, bytes).0
+        self.time_behind(0, bytes)
     }
-    /// The same, but the end of time where there are too many.
+    /// The same on a line that has sent `before` bytes: packets end at whole picoseconds, and what
+    /// one of them is short of its time the next ones make up for.
+    #[inline(always)]
+    pub const fn time_behind(self, before: u64, bytes: u64) -> Time {
+        let begun = (self.0 as u32).wrapping_mul(before as u32) & (ByteTime::FRACTIONS - 1) as u32;
+        Time(((self.0 as u128 * bytes as u128 + begun as u128) >> ByteTime::BITS) as u64)
+    }
+    /// The same where [`is_quick`](ByteTime::is_quick) holds.
+    #[inline(always)]
+    pub const fn quick_time_behind(self, before: u64, bytes: u64) -> Time {
+        let begun = (self.0 as u32).wrapping_mul(before as u32) & (ByteTime::FRACTIONS - 1) as u32;
+        Time((self.0 * bytes + begun as u64) >> ByteTime::BITS)
+    }
+    /// Whether the time of any packet can be had without a carry: packets are below 16 MB, and a byte
+    /// takes less than a microsecond.
+    pub const fn is_quick(self) -> bool {
+        self.0 < 1 << 40
+    }
+    /// The same as [`time_of`](ByteTime::time_of), but the end of time where there are too many.
     pub const fn saturating_time_of(self, bytes: u64) -> Time {
-        let fractions = self.0 as u128 * bytes as u128 + Rest::NONE.0 as u128;
-        let ps = fractions >> ByteTime::BITS;
+        let ps = (self.0 as u128 * bytes as u128) >> ByteTime::BITS;
         if ps > u64::MAX as u128 { Time::MAX } else { Time(ps as u64) }
-    }
-    /// The whole picoseconds of the exact time of `bytes` bytes.
-    pub const fn time_within(self, bytes: u64) -> Time {
-        Time(((self.0 as u128 * bytes as u128) >> ByteTime::BITS) as u64)
     }
     /// The whole bytes that pass within a span.
     pub const fn bytes_in(self, span: Time) -> u64 {
@@ -189,25 +194,6 @@ impl Clock {
     const fn stretched(self, exact: u64) -> u64 {
         let more = (exact as i128 * self.longer as i128 + (1 << 31) - 1) >> 31;
         (exact as i128 + more) as u64
-    }
-}
-
-/// What a line that is busy without a break keeps of a picosecond: packets end at whole ones,
-/// rounded up, and the next begins when its predecessor really ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rest(u32);
-
-impl Rest {
-    /// Of a line that was idle.
-    pub const NONE: Rest = Rest((ByteTime::FRACTIONS - 1) as u32);
-
-    /// The time from the end of what was sent before to that of `bytes` bytes more, and what is left
-    /// then.
-    #[inline(always)]
-    pub const fn and_then(self, byte: ByteTime, bytes: u64) -> (Time, Rest) {
-        let fractions = byte.0 as u128 * bytes as u128 + self.0 as u128;
-        let rest = fractions as u32 & (ByteTime::FRACTIONS - 1) as u32;
-        (Time((fractions >> ByteTime::BITS) as u64), Rest(rest))
     }
 }
 
@@ -313,7 +299,7 @@ mod tests {
         let exact = Rate::from_bits_per_second(100_000_000_000).unwrap();
         let slow = exact.by_clock(Clock::off_by_ppb(-300_000));
         assert!((slow.ps_per_byte() - 80.024_007_2).abs() < 1e-6, "{}", slow.ps_per_byte());
-        assert_eq!(slow.time_of(1_500), Time::from_ps(120_037));
+        assert_eq!(slow.time_of(1_500), Time::from_ps(120_036));
         assert_eq!((slow.bits_per_second(), slow.nominal()), (100_000_000_000, exact));
         assert!(exact.by_clock(Clock::off_by_ppb(100_000)).ps_per_byte() < 80.0);
         assert_eq!(exact.by_clock(Clock::off_by_ppb(0)), exact);
@@ -323,24 +309,15 @@ mod tests {
         assert_eq!(slow.clock().ppb().round(), -300_000.0);
     }
 
-    /// A byte of a picosecond and a quarter: four packets of one byte end after 1.25, 2.5, 3.75 and
-    /// 5 ps, rounded up, and the fifth begins at 5 again.
+    /// A byte of a picosecond and a quarter: packets of one byte end after the whole picoseconds of
+    /// 1.25, 2.5, 3.75, 5 and 6.25 ps.
     #[test]
-    fn packets_without_a_gap_share_what_is_left_of_a_picosecond() {
+    fn packets_share_what_is_left_of_a_picosecond() {
         let byte = ByteTime(ByteTime::FRACTIONS * 5 / 4);
-        let (mut rest, mut end, mut ends) = (Rest::NONE, 0, Vec::new());
-        for _ in 0..5 {
-            let (lasts, left) = rest.and_then(byte, 1);
-            (rest, end) = (left, end + lasts.ps());
-            ends.push(end);
-        }
-        assert_eq!(ends, [2, 3, 4, 5, 7]);
-        assert_eq!((byte.time_of(4), byte.time_of(5)), (Time::from_ps(5), Time::from_ps(7)));
-        assert_eq!(
-            (byte.time_within(4), byte.time_within(5)),
-            (Time::from_ps(5), Time::from_ps(6))
-        );
+        let lasts = |before| byte.time_behind(before, 1).ps();
+        assert_eq!([0, 1, 2, 3, 4].map(lasts), [1, 1, 1, 2, 1]);
         let ps = Time::from_ps;
+        assert_eq!((byte.time_of(4), byte.time_of(5)), (ps(5), ps(6)));
         assert_eq!((byte.bytes_in(ps(6)), byte.bytes_begun_in(ps(6))), (4, 5));
         assert_eq!((byte.bytes_in(ps(5)), byte.bytes_begun_in(ps(5))), (4, 4));
         // Six picoseconds are four bytes and one picosecond.
@@ -348,10 +325,25 @@ mod tests {
         assert_eq!(byte.saturating_time_of(u64::MAX), Time::MAX);
     }
 
+    /// Also after more bytes than the fractions can count, and on lines as slow as can be.
+    #[test]
+    fn times_of_packets_add_up() {
+        for byte in [ByteTime(ByteTime::FRACTIONS * 100 / 3), ByteTime((1 << 60) - 1)] {
+            let mut sent = u64::from(u32::MAX) * 1_000;
+            let begin = sent;
+            let mut lasted = 0;
+            for bytes in (0..1_000).map(|n| 64 + n * 7) {
+                lasted += byte.time_behind(sent, bytes).ps();
+                sent += bytes;
+            }
+            let exact = |bytes: u64| (u128::from(byte.0) * u128::from(bytes)) >> ByteTime::BITS;
+            assert_eq!(u128::from(lasted), exact(sent) - exact(begin));
+        }
+    }
+
     #[test]
     fn at_whole_picoseconds_nothing_is_left() {
-        let (lasts, rest) = Rest::NONE.and_then(ByteTime::from_ps(80), 1_500);
-        assert_eq!((lasts, rest), (Time::from_ps(120_000), Rest::NONE));
+        assert_eq!(ByteTime::from_ps(80).time_behind(12_345, 1_500), Time::from_ps(120_000));
     }
 
     #[test]

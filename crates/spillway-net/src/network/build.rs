@@ -27,7 +27,7 @@ impl Network {
         let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
         let cuts_times = topology.lines.iter().any(|line| line.whole_ns);
         let is_attended = writes_telemetry || cuts_times;
-        lines.iter_mut().for_each(|line| line.attended = is_attended);
+        lines.iter_mut().for_each(|line| line.attended = is_attended || line.is_slow());
         let port_fifos = ring::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();

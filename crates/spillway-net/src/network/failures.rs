@@ -83,8 +83,9 @@ impl Network {
                 LinkChange::Down { .. } => self.failures.down[place] -= 1,
             }
             let is_impaired = self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
-            self.lines[place].attended =
-                is_impaired || self.writes_telemetry || self.whole_ns.is_some();
+            let line = &mut self.lines[place];
+            line.attended =
+                is_impaired || self.writes_telemetry || self.whole_ns.is_some() || line.is_slow();
         }
         if let LinkChange::Down { reroute_after } = event.change {
             // What was lost may have been the last that could have let a paused port go on.

@@ -162,7 +162,7 @@ impl Network {
     /// still to be sent.
     pub fn busy_time(&self, line_id: u32) -> Time {
         let line = &self.lines[line_id as usize];
-        let given = line.byte_time.time_within(line.accepted_bytes);
+        let given = line.byte_time.time_of(line.accepted_bytes);
         let saved = self.failures.cut_short(line_id)
             + self.whole_ns.as_ref().map_or(Time::ZERO, |whole| whole.saved(line_id));
         given.since(self.busy_until(line_id).since(self.now) + saved)
@@ -303,10 +303,9 @@ impl Network {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
             self.write_telemetry(line_id, id);
         }
-        let end = self.busy_until(line_id);
         let packet = &mut self.packets[id];
         let line = &mut self.lines[line_id as usize];
-        let exact = line.lasts(self.now, end, packet.size.into());
+        let exact = line.lasts(packet.size.into());
         let lasts = match &mut self.whole_ns {
             None => exact,
             Some(whole) => whole.cut(line_id, exact),

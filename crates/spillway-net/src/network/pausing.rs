@@ -355,7 +355,7 @@ impl Network {
         }
         pausing.frames_sent += 1;
         let line = &mut self.lines[back as usize];
-        let exact = line.lasts(self.now, line.busy_until, frames.bytes.into());
+        let exact = line.lasts(frames.bytes.into());
         let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
         // Frames about one queue class act one after the other, also where their time is cut to
         // none.

@@ -166,7 +166,7 @@ impl Network {
                 Some(Sent::Ahead(size)) => time + line.lasts_ahead(size.into()),
                 Some(Sent::Packet(id)) => {
                     line.send(time, id, &mut self.packets, &mut self.events);
-                    line.catch_up_rest();
+                    line.catch_up_told();
                     if waits {
                         switch.prefetch_next(port, &self.packets);
                     }

@@ -3,7 +3,7 @@
 use super::ring::PortFifo;
 use crate::event::Kind;
 use crate::topology::LineSpec;
-use spillway_engine::{ByteTime, EventQueue, Rest, Time};
+use spillway_engine::{ByteTime, EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// What makes a waiting port send again.
@@ -72,11 +72,9 @@ pub(crate) struct Line {
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
-    /// What is left of a picosecond at `busy_until`.
-    rest: Rest,
-    /// The same for the packet whose departure the port waits for, where those behind it are on
-    /// the line already.
-    rest_told: Rest,
+    /// The bytes put on it before the packet whose departure the port waits for, where those behind
+    /// it are on the line already; as far as they count for the time of the next packet.
+    told: u32,
     /// Where it leads: a host or a switch.
     pub to: u32,
     /// Its own number.
@@ -90,7 +88,7 @@ pub(crate) struct Line {
     /// What makes it send again.
     pub waking: Waking,
     /// Whether packets put on it need a check first: it is down or loses packets, its port writes
-    /// telemetry or has a ring below its queues, or times are cut to whole nanoseconds.
+    /// telemetry or has a ring below its queues, times are cut to whole nanoseconds, or it is slow.
     pub attended: bool,
     /// Bytes put on it so far, including those that it has not sent yet.
     pub accepted_bytes: u64,
@@ -104,8 +102,7 @@ impl Line {
             byte_time: spec.rate.byte_time(),
             head: NO_PACKET,
             tail: NO_PACKET,
-            rest: Rest::NONE,
-            rest_told: Rest::NONE,
+            told: 0,
             to,
             number,
             from,
@@ -124,50 +121,40 @@ impl Line {
         self.carry(id, arrival, packets, events);
     }
 
-    /// Reserves the line for a packet, behind those put on it before. Returns when the packet
-    /// arrives.
+    /// Reserves a line that is not slow for a packet, behind those put on it before. Returns when the
+    /// packet arrives.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
-        let lasts = self.lasts(now, self.busy_until, packet.size.into());
+        let lasts = self.byte_time.quick_time_behind(self.accepted_bytes, packet.size.into());
         self.occupy_for(now, packet, lasts)
     }
 
-    /// How long so many bytes will take that are put on the line now, behind what it sends until
-    /// `end`. Called once for each packet: the rest of a picosecond is carried over to the next.
+    /// How long so many bytes take behind what has been put on the line.
     #[inline(always)]
-    pub fn lasts(&mut self, now: Time, end: Time, bytes: u64) -> Time {
-        if let Some(whole) = self.byte_time.whole_time_of(bytes) {
-            return whole;
-        }
-        let rest = if end < now { Rest::NONE } else { self.rest };
-        let (lasts, rest) = rest.and_then(self.byte_time, bytes);
-        self.rest = rest;
-        lasts
+    pub fn lasts(&self, bytes: u64) -> Time {
+        self.byte_time.time_behind(self.accepted_bytes, bytes)
     }
 
-    /// The port begins to wait for the end of what it sends.
+    /// The port begins to wait for the end of what it sends, which is all that is on the line.
     #[inline(always)]
     pub fn begin_waiting(&mut self) {
         self.waits = true;
-        self.rest_told = self.rest;
+        self.catch_up_told();
     }
 
     /// How long the next packet lasts that the port sends from the end it waited for on, where it is
     /// on the line already.
     #[inline(always)]
     pub fn lasts_ahead(&mut self, bytes: u64) -> Time {
-        if let Some(whole) = self.byte_time.whole_time_of(bytes) {
-            return whole;
-        }
-        let (lasts, rest) = self.rest_told.and_then(self.byte_time, bytes);
-        self.rest_told = rest;
+        let lasts = self.byte_time.quick_time_behind(self.told.into(), bytes);
+        self.told = self.told.wrapping_add(bytes as u32);
         lasts
     }
 
     /// What the port waited for has been put on the line at that moment.
     #[inline(always)]
-    pub fn catch_up_rest(&mut self) {
-        self.rest_told = self.rest;
+    pub fn catch_up_told(&mut self) {
+        self.told = self.accepted_bytes as u32;
     }
 
     /// The same for a packet that takes this long to be sent.
@@ -241,16 +228,12 @@ impl Line {
         self.byte_time.beyond_bytes(self.busy_until.since(now))
     }
 
-    /// How long so many bytes will take behind what the line sends.
-    #[inline(always)]
-    pub fn lasts_behind(&self, bytes: u64) -> Time {
-        match self.byte_time.whole_time_of(bytes) {
-            Some(whole) => whole,
-            None => self.rest.and_then(self.byte_time, bytes).0,
-        }
+    /// Whether times of packets need more care than those of quick lines.
+    pub fn is_slow(&self) -> bool {
+        !self.byte_time.is_quick()
     }
 
-    /// The time that this many bytes take to be sent on an idle line.
+    /// The time that this many bytes take to be sent.
     #[inline(always)]
     pub fn time_of(&self, bytes: u64) -> Time {
         self.byte_time.time_of(bytes)

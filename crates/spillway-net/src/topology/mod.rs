@@ -56,10 +56,10 @@ pub struct LineSpec {
 }
 
 impl LineSpec {
-    /// The least time that a packet of this many bytes takes to be sent: a picosecond more, where
-    /// clocks are not exact, after some other packets.
+    /// The time that a packet of this many bytes takes to be sent, or after some other packets a
+    /// picosecond more.
     pub fn time_of(&self, bytes: u64) -> Time {
-        let exact = self.rate.byte_time().time_within(bytes);
+        let exact = self.rate.time_of(bytes);
         if self.whole_ns { in_whole_ns(exact) } else { exact }
     }
 }

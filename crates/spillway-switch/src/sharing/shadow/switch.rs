@@ -16,7 +16,7 @@ use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
 use crate::policy::Arrival;
 use crate::scheduling::{Head, Scheduling};
-use spillway_engine::{Rest, Time};
+use spillway_engine::Time;
 use std::collections::VecDeque;
 
 /// A packet that would wait under LQD.
@@ -45,8 +45,8 @@ pub struct ShadowSwitch {
     ports: Vec<u32>,
     /// When each port can send again.
     idle_at: Vec<Time>,
-    /// What is left of a picosecond then.
-    rest: Vec<Rest>,
+    /// The bytes that each port has sent.
+    sent: Vec<u64>,
     /// The number of packets that wait at each port.
     backlog: Vec<u32>,
     /// With `release_at_end`, for every port the queue and bytes in transmission.
@@ -86,7 +86,7 @@ impl ShadowSwitch {
             ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
             buffer,
             idle_at: vec![Time::ZERO; ports],
-            rest: vec![Rest::NONE; ports],
+            sent: vec![0; ports],
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
@@ -125,7 +125,7 @@ impl ShadowSwitch {
         if self.backlog[place] == 0 {
             let begins = arrival.now + self.delay;
             if self.idle_at[place] < begins {
-                (self.idle_at[place], self.rest[place]) = (begins, Rest::NONE);
+                self.idle_at[place] = begins;
             }
         }
         let (size, came) = (arrival.size, arrival.now);
@@ -279,9 +279,9 @@ impl ShadowSwitch {
                 self.buffer.subtract_bytes(queue, size);
             }
             let byte_time = self.buffer.rate(port).byte_time();
-            let (lasts, rest) = self.rest[place].and_then(byte_time, on_the_wire.into());
-            self.idle_at[place] += lasts;
-            self.rest[place] = rest;
+            let on_the_wire = u64::from(on_the_wire);
+            self.idle_at[place] += byte_time.time_behind(self.sent[place], on_the_wire);
+            self.sent[place] += on_the_wire;
         }
     }
 
