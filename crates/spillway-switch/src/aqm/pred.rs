@@ -39,9 +39,9 @@
 //!   share `busy` of the periods that count, bursts come and go whatever is marked: lambda - delta.
 //!   Else lambda and min go back to where they began, if they are below.
 //! - A busy line does not take lambda below its start.
-//! - min rises to 30 packets at most (`min_max`), so that it is soon back, and lambda to 0.3
-//!   (`lambda_max`): steeper slopes cost short flows more than the shorter queue saves them.
-//!   `q_left` is 13 packets.
+//! - min rises to 15 packets at most (`min_max`), and lambda to 0.3 (`lambda_max`): a higher min costs
+//!   short flows at light loads, and steeper slopes cost them more than the shorter queue saves.
+//! - Long queues cost more: beta is 0.25, Phi falls as a square (`phi`), and `q_left` is 14.5 packets.
 //!
 //! # Departures from the paper
 //! The paper leaves open, and a parameter settles here:

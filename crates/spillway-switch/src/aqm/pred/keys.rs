@@ -69,7 +69,7 @@ pub(super) fn read_preset(section: &mut Section) -> Result<bool, SettingsError> 
 }
 
 /// What the settled preset has: the largest min in packets, and the largest lambda.
-const MIN_MAX: f64 = 30.0;
+const MIN_MAX: f64 = 15.0;
 const LAMBDA_MAX: f64 = 0.3;
 
 /// The keys of the counter of flows.
@@ -148,14 +148,16 @@ pub(super) fn read_qla(
         return Err(section.error("t_qla", "the control plane needs 122 ms to read and write"));
     }
     let round_trips = read_trials(section, is_paper || is_slow)?;
+    let beta = if is_paper { 0.4 } else { 0.25 };
     let beta =
-        section.number("beta", 0.4, Range::Unit, "the weight of throughput in the utility")?;
-    let shapes =
-        [("linear", Shape::Linear), ("square", Shape::Square), ("reciprocal", Shape::Reciprocal)];
+        section.number("beta", beta, Range::Unit, "the weight of throughput in the utility")?;
+    let [linear, square] = [("linear", Shape::Linear), ("square", Shape::Square)];
+    let (one, other) = if is_paper { (linear, square) } else { (square, linear) };
+    let shapes = [one, other, ("reciprocal", Shape::Reciprocal)];
     let meaning = "how the utility falls with the mean queue, from `q_left` on";
     let shape = section.choice("phi", &shapes, meaning)?;
     let meaning = "the mean queue up to which shorter is no better";
-    let q_left = section.amount("q_left", if is_paper { "15pkt" } else { "13pkt" }, meaning)?;
+    let q_left = section.amount("q_left", if is_paper { "15pkt" } else { "14.5pkt" }, meaning)?;
     let q_left = packets(q_left);
     if q_left >= max {
         return Err(
@@ -209,7 +211,7 @@ pub(super) fn read_qla(
         let problem = format!("{min_step} is not valid; a step is above 0, and finite");
         return Err(section.error("min_step", problem));
     }
-    let meaning = "the largest `min`; by default 30 packets, and `max` with the text's preset";
+    let meaning = "the largest `min`; by default 15 packets, and `max` with the text's preset";
     let takes = "a length such as \"65pkt\" or \"100KB\"";
     let min_max = section
         .optional("min_max", takes, meaning, |section| section.amount("min_max", "", meaning))?;

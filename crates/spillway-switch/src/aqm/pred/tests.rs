@@ -293,7 +293,7 @@ fn a_trial_counts_round_trips_and_leaves_the_first_out() {
         pred.on_timer(Time::from_us(125 * period), &empty);
     }
     assert!(close(lambda(&pred), 0.09));
-    assert!(close(pred.adjusters[0].utility, 0.4 * 1.2 / 125.0 + 0.6));
+    assert!(close(pred.adjusters[0].utility, 0.25 * 1.2 / 125.0 + 0.75));
     // 30 round trips of 85 us are 2,550 us, more than 20 periods.
     let mut pred = settled("delta = 0.01");
     let full = filled(&[75_000]);
@@ -319,8 +319,8 @@ fn the_text_s_values_are_a_preset() {
         Pred::read(&mut section, &Environment::example(1)).unwrap();
         section.finish().unwrap()
     };
-    let written = "trials = \"period\"\nq_left = \"15pkt\"\ntolerance = 0.0\n\
-                   decides = \"trials\"\nidle = \"counts\"\n";
+    let written = "trials = \"period\"\nbeta = 0.4\nphi = \"linear\"\nq_left = \"15pkt\"\n\
+                   tolerance = 0.0\ndecides = \"trials\"\nidle = \"counts\"\n";
     let bounds = "phi_end = \"500KB\"\nmin_max = \"500KB\"\nlambda_max = 1e300\n";
     let both = [format!("{written}{bounds}"), "preset = \"paper\"".into()].map(|text| {
         let rules = settled(&text).params.qla.clone().unwrap().rules;
@@ -328,7 +328,7 @@ fn the_text_s_values_are_a_preset() {
     });
     assert_eq!(both[0].0, both[1].0);
     // Whatever the preset decides is told.
-    for key in ["trials", "q_left", "tolerance", "decides", "idle"] {
+    for key in ["trials", "beta", "phi", "q_left", "tolerance", "decides", "idle"] {
         assert_eq!(both[0].1[key], both[1].1[key], "{key}");
     }
 }
