@@ -162,6 +162,8 @@ def test_one_plug_in_is_enough():
         ({"vary": "a=1,2/b="}, "is not of the form key=value,value"),
         ({"vary": "seed=1,2", "seeds": [3]}, "seed is varied, and there are seeds besides"),
         ({"vary": ['switch.sharing=dt,"dt"']}, "are the same scenario"),
+        ({"vary": ["switch.buffer=200KB,0.2MB"]}, "are the same scenario"),
+        ({"vary": ["topology.link_delay=1us,1000ns"]}, "are the same scenario"),
         ({"set": 3}, "3 are no assignments"),
         ({"set": [3]}, "3 is not of the form key=value"),
         ({"set": "duration"}, "is not of the form key=value"),

@@ -30,6 +30,7 @@ from spillway.metrics import Chosen, choose
 from spillway.plugins import Plugins
 from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Follow, Progress, shares
+from spillway.quantities import exact
 from spillway.result import Result, write_json
 from spillway.run import prepared, run_to
 from spillway.scenario import Scenario, Source
@@ -205,13 +206,15 @@ def _check_number(runs: int) -> None:
 
 
 def _meaning(resolved: str) -> str:
-    """A resolved scenario, in which 1 and 1.0 are the same."""
+    """A resolved scenario, in which 1 and 1.0 are the same, and 200KB and 0.2MB."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: plain(each) for key, each in value.items()}
         if isinstance(value, list):
             return [plain(each) for each in value]
+        if isinstance(value, str):
+            return exact(value) or value
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
     return repr(plain(tomllib.loads(resolved)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
+from spillway.quantities import quantity
 from spillway.reproduce.metric import Total
-from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
     from spillway.result import Result

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from spillway.quantities import quantity
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,19 +127,3 @@ def _numbered_apart(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         apart.append(part + first)
         first += int(part.max()) + 1 if len(part) else 0
     return apart
-
-
-_UNITS = {
-    **{"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
-    **{"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1},
-}
-
-
-def quantity(text: str) -> int:
-    """A size or time in a resolved scenario, in bytes or picoseconds, rounded up.
-
-    >>> quantity("25.2us"), quantity("1.5KiB")
-    (25200000, 1536)
-    """
-    number = text.rstrip(string.ascii_letters)
-    return math.ceil(Decimal(number) * _UNITS[text[len(number) :]])

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spillway.quantities import quantity
 from spillway.reproduce.metric import Number
-from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
     from spillway.result import Result

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from spillway.quantities import quantity
 from spillway.reproduce import series
 from spillway.reproduce.figure import Point, Scale, Scheme, Value
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Run
-from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
     from spillway.result import Result

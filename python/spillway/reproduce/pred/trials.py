@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.quantities import quantity
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scheme
 from spillway.reproduce.metric import Number
 from spillway.reproduce.pred import figure15, star
-from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
     from spillway.result import Result

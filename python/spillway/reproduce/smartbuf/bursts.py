@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spillway.quantities import quantity
 from spillway.reproduce import lost
-from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
     import pyarrow as pa

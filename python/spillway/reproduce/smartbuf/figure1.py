@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.quantities import quantity
 from spillway.reproduce import series
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.figure import Figure, Scale
 from spillway.reproduce.metric import Number
-from spillway.reproduce.samples import quantity
 from spillway.reproduce.series import OverTime, Panel
 from spillway.reproduce.smartbuf import bursts, setup
 from spillway.reproduce.verdict import Apart

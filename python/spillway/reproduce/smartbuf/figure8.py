@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.quantities import quantity
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
-from spillway.reproduce.samples import quantity
 from spillway.reproduce.smartbuf import bursts, setup
 from spillway.reproduce.verdict import AtMost, Within
 from spillway.run import run

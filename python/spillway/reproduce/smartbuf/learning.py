@@ -7,11 +7,11 @@ import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from spillway.quantities import quantity
 from spillway.reproduce import series
 from spillway.reproduce.figure import Figure, Scale
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Run
-from spillway.reproduce.samples import quantity
 from spillway.reproduce.series import OverTime, Panel
 from spillway.reproduce.smartbuf import bursts, setup
 
