@@ -103,6 +103,30 @@ def test_an_environment_takes_nothing_twice_and_nothing_beyond_reason():
         Setter(Table(["a"], [(1,)]), ["leaf0", "leaf0"])
     with pytest.raises(ScenarioError, match="options: 5 is not valid"):
         environment().reset(options=5)
+    with pytest.raises(ScenarioError, match="options: there is no 'sed'"):
+        environment().reset(options={"sed": 1})
+    with pytest.raises(ScenarioError, match="the seed 1 is there twice"):
+        environment(seeds=[1, 1])
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("", "switch"),
+        ("switch", "switch.leaf0"),
+        ("switch.leaf", "switch.leaf0"),
+        ("switch.leaf", "switch.leaf.port.1"),
+        ("switch.leaf0", "switch.leaf0.port.1"),
+    ],
+)
+def test_a_place_within_another_would_be_set_twice(outer, inner):
+    with pytest.raises(ScenarioError, match=f"the place '{inner}' is within '{outer}'"):
+        Setter(Table(["a"], [(1,)]), [inner, outer])
+
+
+def test_places_beside_each_other_may_be_named():
+    places = ["switch.leaf0.port.1", "switch.leaf0.port.10", "switch.leaf01", "switch.leaves"]
+    assert len(Setter(Table(["a"], [(1,)]), places).paths) == 4
 
 
 # Numbers in other alphabets, and things twice ----------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,6 +82,10 @@ class Setter:
         hint = 'for one: at="switch.leaf0.port.0"'
         given = [at] if isinstance(at, str) else list(items(at, "places", hint))
         check_once(given, "the place", "each has one action")
+        for outer, inner in permutations(given, 2):
+            if _is_within(inner, outer):
+                problem = f"the place {inner!r} is within {outer!r}"
+                raise ScenarioError(problem, "each has one action")
         self.places = given or [""]
         self.actions = actions
         prefixes = [f"{place}." if place else "" for place in self.places]
@@ -170,6 +175,14 @@ def check_once(given: Iterable[object], what: str, hint: str) -> None:
         if each in known:
             raise ScenarioError(f"{what} {each!r} is there twice", hint)
         known.append(each)
+
+
+def _is_within(inner: str, outer: str) -> bool:
+    """Whether a place is a part of another: a port of a switch, or `leaf0` of the tier `leaf`."""
+    if not inner.startswith(outer) or inner == outer:
+        return False
+    follows = inner[len(outer)]
+    return not outer or follows == "." or (follows.isdigit() and not outer[-1].isdigit())
 
 
 def _numbers(action: Any) -> NDArray[Any] | None:

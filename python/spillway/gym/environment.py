@@ -99,6 +99,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._seeds = [_seed(each) for each in given]
         if not self._seeds:
             raise ScenarioError("there are no seeds")
+        check_once(self._seeds, "the seed", "each is as likely as the others")
         self._signals = _names(signals)
         self._paths = list(self._signals.values())
         self._reward = compiled(reward, self._signals)
@@ -133,6 +134,9 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         """
         if options is not None and not isinstance(options, Mapping):
             raise ScenarioError(f"options: {options!r} is not valid", 'for one: {"seed": 7}')
+        for key in options or {}:
+            if key != "seed":
+                raise ScenarioError(f"options: there is no {key!r}", "seed is the only one")
         super().reset(seed=seed)
         chosen = (options or {}).get("seed")
         if chosen is None:
