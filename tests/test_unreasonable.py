@@ -179,6 +179,7 @@ def test_multiples_of_a_round_trip_that_no_path_has_are_refused(key):
     assert "topology.base_rtt = 1ns" in str(raised.value.hint)
 
 
+@pytest.mark.filterwarnings("ignore:switch.sharing.kind. it is woken every 100ns, also while")
 @pytest.mark.parametrize(
     ("sharing", "record"),
     [

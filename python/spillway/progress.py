@@ -119,16 +119,20 @@ class ProgressBar:
             line = f"{self._over} of {self._runs}: {label}"
             self._print(line, self._left() if self._over < self._runs else "")
 
-    def _advance(self, by: float, what: str) -> None:
-        """Notes that more work is done. `what` describes the state of a single run."""
+    def _advance(self, by: float, what: str, *, is_known: bool = True) -> None:
+        """Notes that more work is done.
+
+        `what` describes the state of a single run, of which it may not be known how long it takes.
+        """
         with self._lock:
             self._done = min(self._done + by, 1.0)
             left = self._left()
             if self._total is not None:
-                what = f"all {self._runs} runs"
+                what, is_known = f"all {self._runs} runs", True
                 self._bar.update(self._total, completed=self._done, left=left)
             if self._clock() - self._last_line >= _LINE_S:
-                self._print(f"{what}: {100 * self._done:.0f}% done", left)
+                done = f": {100 * self._done:.0f}% done" if is_known else ""
+                self._print(f"{what}{done}", left)
 
     def _left(self) -> str:
         return self._estimate.left(self._done)
@@ -176,7 +180,8 @@ class _Task:
         rate = (progress.events - events) / max(now - then, 1e-9)
         self._before = (now, progress.events)
         simulated = f"{progress.simulated_ps * 1e-9:.4g} of {progress.duration_ps * 1e-9:.4g} ms"
-        if progress.simulated_ps >= progress.duration_ps:
+        is_known = progress.simulated_ps < progress.duration_ps
+        if not is_known:
             left = progress.flows_started - progress.flows_completed
             simulated = (
                 f"{progress.simulated_ps * 1e-9:.4g} ms, {left} flows left, "
@@ -189,15 +194,16 @@ class _Task:
             detail=f"{simulated}  {rate * 1e-6:.1f} M events/s",
             left=self._estimate.left(fraction),
         )
-        self._advance(fraction, f"{self._label}, {simulated}")
+        self._advance(fraction, f"{self._label}, {simulated}", is_known=is_known)
 
     def end(self) -> None:
         """Removes the line."""
         self._bar.remove_task(self._line)
         self._advance(1.0, self._label)
 
-    def _advance(self, fraction: float, what: str) -> None:
-        self._all._advance((fraction - self._fraction) * self._share, what)
+    def _advance(self, fraction: float, what: str, *, is_known: bool = True) -> None:
+        by = (fraction - self._fraction) * self._share
+        self._all._advance(by, what, is_known=is_known)
         self._fraction = fraction
 
 

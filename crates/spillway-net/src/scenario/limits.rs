@@ -103,26 +103,32 @@ impl Limits {
         Err(self.error(path.into(), problem, "samples"))
     }
 
-    /// Refuses too many wake-ups of a policy at `things` switches or hosts, and warns of many.
+    /// Refuses too many wake-ups of a policy at `things` switches or hosts until `duration`, and warns
+    /// of many, until then or until `stop`.
     pub(super) fn check_wakeups(
         &self,
         section: &mut Section,
         period: Option<Time>,
         things: usize,
-        end: Time,
+        (duration, stop): (Time, Time),
     ) -> Result<()> {
         let Some(period) = period else { return Ok(()) };
-        self.check_samples(section.path(), period, things, end)?;
-        let wakeups = end.ps() as f64 / period.ps() as f64 * things as f64;
-        if wakeups > MANY_WAKEUPS {
-            let wakeups = told(wakeups);
-            section.warn(
-                "kind",
-                format!(
-                    "it is woken every {period}, {wakeups} times in all: each takes a microsecond"
-                ),
-            );
-        }
+        self.check_samples(section.path(), period, things, duration)?;
+        let until = |end: Time| end.ps() as f64 / period.ps() as f64 * things as f64;
+        let (wakeups, most) = (until(duration), until(stop));
+        let each = "each takes a microsecond or more";
+        let problem = if wakeups > MANY_WAKEUPS {
+            format!("it is woken every {period}, {} times in all: {each}", told(wakeups))
+        } else if most > self.samples as f64 {
+            format!(
+                "it is woken every {period}, also while flows go on after duration, {} times until \
+                 stop = {stop}: {each}",
+                told(most)
+            )
+        } else {
+            return Ok(());
+        };
+        section.warn("kind", problem);
         Ok(())
     }
 

@@ -228,8 +228,9 @@ impl Scenario {
             names: &names,
         };
         let largest_packet = transport.full_packet();
+        let times = (duration, stop);
         let mut reading =
-            switches::Reading { around, duration, limits: &limits, extensions, largest_packet };
+            switches::Reading { around, times, limits: &limits, extensions, largest_packet };
         let switch_given = root.section("switch")?.rest();
         let read_switches = |reading: &switches::Reading| {
             switches::read(Section::new("switch", switch_given.clone()), reading)

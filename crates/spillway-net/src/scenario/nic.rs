@@ -146,7 +146,7 @@ fn read_discipline(
     // An AQM that is not compiled in may refuse its settings only when it is made.
     if let Some(period) = aqm.make(&environment).period() {
         let hosts = reading.around.topology.nics.len();
-        reading.limits.check_samples(own.path(), period, hosts, reading.duration)?;
+        reading.limits.check_samples(own.path(), period, hosts, reading.times.0)?;
     }
     section.put("aqm", choice.resolved(own)?);
     let tells_senders = section.choice(

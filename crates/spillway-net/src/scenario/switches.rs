@@ -85,7 +85,8 @@ pub(super) struct Surroundings<'a> {
 /// The same, with what else is needed to read settings.
 pub(super) struct Reading<'a> {
     pub around: Surroundings<'a>,
-    pub duration: Time,
+    /// `duration` and `stop`.
+    pub times: (Time, Time),
     pub limits: &'a Limits,
     pub extensions: &'a Extensions,
     /// The largest full packet of all transports, as far as they have been read.
@@ -256,12 +257,12 @@ impl SwitchSettings {
         tier: &str,
         table: &mut Table,
     ) -> Result<(PolicyParams, Option<PfcSettings>, Vec<String>)> {
-        let Reading { around, duration, limits, extensions, largest_packet } = reading;
+        let Reading { around, times, limits, extensions, largest_packet } = reading;
         let switches = || around.topology.switches.iter();
         let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
         let number = switches().filter(|s| s.tier == tier).count();
         let check = |section: &mut Section, policy: &dyn Watch| {
-            limits.check_wakeups(section, policy.period(), number, *duration)
+            limits.check_wakeups(section, policy.period(), number, *times)
         };
         let mut warnings = Vec::new();
         let mut resolve = |key: &str, choice: &Choice, section: Section| {
