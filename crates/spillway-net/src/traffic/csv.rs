@@ -147,10 +147,9 @@ impl<'a> Iterator for Cells<'a> {
 struct Cell<'a>(&'a str);
 
 impl<'a> Cell<'a> {
-    /// What is between the quotes, if there are any. Blanks around them are harmless.
+    /// What is between the quotes, if there are any.
     fn quoted(self) -> Option<&'a str> {
-        let inner = self.0.trim().strip_prefix('"')?;
-        inner.strip_suffix('"')
+        self.0.strip_prefix('"')?.strip_suffix('"')
     }
 
     /// Refuses quotes that do not open and close the cell.
@@ -194,7 +193,7 @@ mod tests {
 
     #[test]
     fn values_in_quotes_hold_commas_quotes_and_line_breaks() {
-        let text = "\u{feff}\"a\",b , c\r\n\"x,y\",\"p\"\"q\",\"1\n2\"\r\n x ,, \"\" \n\n \n";
+        let text = "\u{feff}\"a\",b , c\r\n\"x,y\",\"p\"\"q\",\"1\n2\"\r\n x ,,\"\"\n\n \n";
         assert_eq!(column(text, "a").unwrap(), ["x,y", " x "]);
         assert_eq!(column(text, "b").unwrap(), ["p\"q", ""]);
         assert_eq!(column(text, "c").unwrap(), ["1\n2", ""]);
@@ -210,6 +209,8 @@ mod tests {
             ("a,b\n\"x\ny\",1\n2,\"", "line 4, column b"),
             ("a,b\n1,\"x\"y", "line 2, column b"),
             ("a,b\n1,x\"y\"", "line 2, column b"),
+            ("a,b\n1, \"y\"", "line 2, column b"),
+            ("a,b\n\"y\" ,1", "line 2, column a"),
             ("a,b\n1,\"x\"y\"z\"", "line 2, column b"),
             ("a,b\n1,2,\"", "line 2, column 3"),
             ("a,\"b\n1,2\n", "line 1, column 2"),
