@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow test-rl rl fuzz lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow test-rl rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -51,13 +51,13 @@ test-rust: $(VENV)/.tools
 	$(CARGO_TEST)
 
 test-python: build
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2
 
 ## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test analytic --test clocks \
 		--test conservation --test pauses --test stepping -- --ignored
-	$(MAKE) fuzz FUZZ_SECONDS=10
+	$(MAKE) -j 2 fuzz FUZZ_SECONDS=10
 
 # torch alone is several GB, so that nothing else needs it.
 $(VENV)/.train: $(VENV)/.tools requirements-train.lock
@@ -87,9 +87,12 @@ rl: build $(VENV)/.train
 
 ## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again
 FUZZ_SECONDS ?= 300
-fuzz: build $(VENV)/.tools
-	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO_TEST) -p spillway-net --test fuzz -- \
-		--ignored --nocapture --test-threads 1
+fuzz: fuzz-rust fuzz-python
+
+fuzz-rust: $(VENV)/.tools
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO_TEST) -p spillway-net --test fuzz -- --ignored --nocapture --test-threads 1
+
+fuzz-python: build
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -q -s tests/test_readers.py
 
 ## lint: formatting, clippy, documentation, types
