@@ -27,10 +27,9 @@ def test_fluid_numbers_have_a_range(command, name):
             Bottleneck(**{name: float(number)})
 
 
-@pytest.mark.parametrize(
-    ("slope", "rate", "delay"),
-    [(1e-6, 1e-6, 1e6), (1e6, 1e-6, 1e-6), (1e-6, 1e6, 1e-6), (1e6, 1e6, 1e6)],
-)
+@pytest.mark.parametrize("slope", [1e-6, 1e6])
+@pytest.mark.parametrize("rate", [1e-6, 1e6])
+@pytest.mark.parametrize("delay", [1e-6, 1e6])
 def test_fluid_works_at_the_ends_of_its_ranges(command, slope, rate, delay):
     options = ("--slope", slope, "--rate-gbps", rate, "--delay-us", delay)
     for sender in ("dctcp", "dcqcn", "tcp"):
