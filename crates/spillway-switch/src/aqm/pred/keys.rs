@@ -151,8 +151,7 @@ pub(super) fn read_qla(
     let beta = if is_paper { 0.4 } else { 0.25 };
     let beta =
         section.number("beta", beta, Range::Unit, "the weight of throughput in the utility")?;
-    let [linear, square] = [("linear", Shape::Linear), ("square", Shape::Square)];
-    let (one, other) = if is_paper { (linear, square) } else { (square, linear) };
+    let [one, other] = first_if(is_paper, ("linear", Shape::Linear), ("square", Shape::Square));
     let shapes = [one, other, ("reciprocal", Shape::Reciprocal)];
     let meaning = "how the utility falls with the mean queue, from `q_left` on";
     let shape = section.choice("phi", &shapes, meaning)?;
