@@ -120,6 +120,11 @@ impl ByteTime {
     pub const fn ps(self) -> f64 {
         self.0 as f64 / ByteTime::FRACTIONS as f64
     }
+    /// The fractions of a picosecond that have begun when `before` bytes have been sent.
+    #[inline(always)]
+    const fn begun(self, before: u64) -> u64 {
+        ((self.0 as u32).wrapping_mul(before as u32) & (ByteTime::FRACTIONS - 1) as u32) as u64
+    }
     /// The whole picoseconds of the time that `bytes` bytes take.
     #[inline(always)]
     pub const fn time_of(self, bytes: u64) -> Time {
@@ -129,14 +134,13 @@ impl ByteTime {
     /// one of them is short of its time the next ones make up for.
     #[inline(always)]
     pub const fn time_behind(self, before: u64, bytes: u64) -> Time {
-        let begun = (self.0 as u32).wrapping_mul(before as u32) & (ByteTime::FRACTIONS - 1) as u32;
-        Time(((self.0 as u128 * bytes as u128 + begun as u128) >> ByteTime::BITS) as u64)
+        let fractions = self.0 as u128 * bytes as u128 + self.begun(before) as u128;
+        Time((fractions >> ByteTime::BITS) as u64)
     }
     /// The same where [`is_quick`](ByteTime::is_quick) holds.
     #[inline(always)]
     pub const fn quick_time_behind(self, before: u64, bytes: u64) -> Time {
-        let begun = (self.0 as u32).wrapping_mul(before as u32) & (ByteTime::FRACTIONS - 1) as u32;
-        Time((self.0 * bytes + begun as u64) >> ByteTime::BITS)
+        Time((self.0 * bytes + self.begun(before)) >> ByteTime::BITS)
     }
     /// Whether the time of any packet can be had without a carry: packets are below 16 MB, and a byte
     /// takes less than a microsecond.
