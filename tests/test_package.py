@@ -46,6 +46,15 @@ def test_the_repository_s_scenarios_are_those_that_are_bundled():
     assert dict(_core.bundled()) == texts
 
 
+def test_no_file_of_rust_tests_is_left_out():
+    folders = list((Path(__file__).parent.parent / "crates").glob("*/tests"))
+    assert folders
+    for folder in folders:
+        named = re.findall(r"^mod (\w+);$", (folder / "all.rs").read_text(), re.MULTILINE)
+        files = {path.stem for path in folder.glob("*.rs")} - {"all"}
+        assert named == sorted(files | {path.parent.name for path in folder.glob("*/mod.rs")})
+
+
 @pytest.mark.parametrize(
     ("lock", "extra"), [("requirements.lock", "dev"), ("requirements-train.lock", "train")]
 )

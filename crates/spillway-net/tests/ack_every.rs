@@ -1,11 +1,7 @@
 //! One ack for several packets: on an idle line it makes hardly a difference for how many, and no
 //! sender waits for an ack that its receiver holds back.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::transport::KINDS;
 
 const US: u64 = 1_000_000;

@@ -1,8 +1,6 @@
 //! Queues, thresholds, schedulers and DCTCP against their formulas.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_switch::DropReason;
 
 /// Bytes per second over a line of 10 Gbps.

@@ -1,11 +1,7 @@
 //! Ports that choose after the arrivals of the same moment: what ties decide, by hand, and that
 //! nothing else changes.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Listed, Run, columns, finish, scenario_with};
+use crate::common::{Listed, Run, columns, finish, scenario_with};
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;
 use std::path::Path;

@@ -1,11 +1,7 @@
 //! Numbers that change while a run goes on.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::{Case, Draw, case};
-use common::*;
+use crate::common::random::{Case, Draw, case};
+use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_settings::{Value, apply};

@@ -4,9 +4,7 @@
 //! us, as a packet of a handshake. Packets given to the NIC together are acknowledged from 42.4832
 //! us on, one every 1.2 us.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::record::column::Values;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};

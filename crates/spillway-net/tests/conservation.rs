@@ -1,12 +1,8 @@
 //! [Random scenarios](common::random): no packet is lost track of, flows are complete, and a run is
 //! a function of its scenario. A failure names the scenario's number.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::{Case, Draw, case};
-use common::*;
+use crate::common::random::{Case, Draw, case};
+use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::topology::Clocks;

@@ -10,9 +10,7 @@
 //! 1 waiting and is marked. From now on packet k finds packet k - 1 waiting, is marked, and leaves
 //! at k + 13, as long as flow 0 sends at its line's rate. Packet 12 comes to host 2 at 36 us.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::Progress;
 
 const NS: u64 = 1_000;

@@ -1,12 +1,8 @@
 //! Cycles of ports that pause each other: rings of switches in which all hosts send the same way
 //! round.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::Draw;
-use common::*;
+use crate::common::random::Draw;
+use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;

@@ -4,9 +4,7 @@
 //! they take 1.2 us and 41.6 ns; at 25 Gbps (0.32 ns) 480 and 16.64 ns; at 100 Gbps (0.08 ns) 120
 //! and 4.16 ns; at 1 Gbps (8 ns) 12 us and 416 ns.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 
 const NS: u64 = 1_000;

@@ -1,10 +1,6 @@
 //! Algorithms that are not compiled in decide as compiled-in ones do, through a pointer.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Run, finish};
+use crate::common::{Run, finish};
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;

@@ -1,7 +1,5 @@
 //! Facts that follow from a scenario, compared with hand arithmetic.
 
-#![allow(clippy::unwrap_used)]
-
 use serde_json::json;
 use spillway_net::facts::{expected_packets, facts};
 use spillway_net::scenario::{Scenario, Sources};

@@ -1,8 +1,6 @@
 //! Links that fail, recover, or lose packets: what is lost, where and when, and what continues.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::Progress;
 use spillway_switch::DropReason;
 

@@ -1,13 +1,11 @@
 //! Samples compared with hand arithmetic. A full packet has 1,500 bytes, which take 1.2 us at 10
 //! Gbps; every line has a delay of 10 us.
 
-mod common;
-
-use common::{MSS, Run, run_flows};
+use crate::common::{MSS, Run, run_flows};
 
 const US: u64 = 1_000_000;
 
-fn star(hosts: u32, record: &str, transport: &str, flows: &[common::Listed]) -> Run {
+fn star(hosts: u32, record: &str, transport: &str, flows: &[crate::common::Listed]) -> Run {
     let text = format!(
         r#"
         duration = "1ms"

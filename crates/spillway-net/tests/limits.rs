@@ -1,8 +1,6 @@
 //! Scenarios that ask for more than `[limits]` allows are refused with the number and the key. With
 //! a higher limit they are accepted.
 
-#![allow(clippy::unwrap_used)]
-
 use spillway_engine::Time;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};

@@ -4,9 +4,7 @@
 //! a NACK, 20.0832 us. Twenty packets are given to the NIC together at time 0; one leaves every 1.2
 //! us.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::Progress;
 
 const NS: u64 = 1_000;

@@ -5,9 +5,7 @@
 //! shares no code with the simulator. Windows and delivered bytes must agree to the byte, at every
 //! sample of every flow.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -3,11 +3,7 @@
 //! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every link has a delay of 3 us. Of
 //! packets that a host sends at once, the first is on the line and the others wait.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_engine::Time;
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::{Scenario, Sources};

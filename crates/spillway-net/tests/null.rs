@@ -1,8 +1,6 @@
 //! Settings that must not change any result, to the bit, and some that must.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_switch::DropReason;
 

@@ -1,12 +1,8 @@
 //! Looks at runs from outside: what they tell, by hand, and that they change nothing.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::policies::every_policy;
-use common::random::{Draw, case};
-use common::*;
+use crate::common::policies::every_policy;
+use crate::common::random::{Draw, case};
+use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::record::column::Values;
 use spillway_net::scenario::Scenario;

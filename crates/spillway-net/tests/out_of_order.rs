@@ -1,11 +1,7 @@
 //! Losses where packets of a flow overtake each other: found by the order within a priority, by
 //! duplicate acks, and by timeouts alone.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Listed, Run, columns, finish, scenario_with};
+use crate::common::{Listed, Run, columns, finish, scenario_with};
 use spillway_net::simulation::Simulation;
 use spillway_net::traffic::FlowColumns;
 

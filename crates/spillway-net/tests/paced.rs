@@ -1,8 +1,6 @@
 //! Paced senders: when their packets leave, and how they share a line.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 /// The results of n endless flows over one line of 10 Gbps in the second half of 40 ms: throughput,
 /// Jain's index of their shares, and the mean queue before the line.

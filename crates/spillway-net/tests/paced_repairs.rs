@@ -4,9 +4,7 @@
 //! As in transport.rs most runs have two lines of 10 Gbps and 10 us each: a full packet takes 22.4
 //! us, its ack 20.0832 us.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::Progress;
 
 const US: u64 = 1_000_000;

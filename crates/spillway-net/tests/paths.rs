@@ -1,8 +1,6 @@
 //! Which links a flow and its acks take.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeSet;
 
 /// Leaves 0 to 3 with 8 hosts each, and four spines. The hosts' lines come first, then those of the

@@ -1,12 +1,8 @@
 //! Priority flow control in whole networks: a victim flow, and random scenarios with lossless
 //! priorities.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::{Case, Draw, case};
-use common::*;
+use crate::common::random::{Case, Draw, case};
+use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};

@@ -4,11 +4,7 @@
 //! All lines have 10 Gbps and 10 us. A full packet has 1500 bytes and takes 1.2 us, so it needs
 //! 22.4 us from host to host; an ack has 52 bytes, takes 41.6 ns, and needs 20.0832 us.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Progress;
 use spillway_switch::DropReason;

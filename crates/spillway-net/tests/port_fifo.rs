@@ -3,11 +3,7 @@
 //!
 //! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every link has a delay of 3 us.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::traffic::FlowColumns;
 use spillway_switch::DropReason;

@@ -1,11 +1,7 @@
 //! What is recorded about ports: samples, what they would hold without losses, shares by class,
 //! bursts, and what Smartbuf learns from them.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::record::Record;
 
 /// Eight hosts send datagrams to a ninth, at 20 times its rate for a while, and others to a tenth.

@@ -1,9 +1,7 @@
 //! Long flows whose packets are lost: no sender goes on sending again what is lost again, and no
 //! timeout comes before a repair.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 /// Four flows through a port with PIE, which the first ones overrun by ten times the
 /// bandwidth-delay product: 400 us with the target are 110 packets, 28 for each flow. Half that

@@ -1,7 +1,5 @@
 //! The bundled scenarios: each is valid and resolves to itself.
 
-#![allow(clippy::unwrap_used)]
-
 use spillway_net::scenario::{Scenario, Sources};
 use std::path::{Path, PathBuf};
 

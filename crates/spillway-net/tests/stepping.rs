@@ -1,12 +1,8 @@
 //! Runs in steps, and copies of runs: both go on as the run that was left alone, to the bit.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::policies::every_policy;
-use common::random::{Draw, case};
-use common::*;
+use crate::common::policies::every_policy;
+use crate::common::random::{Draw, case};
+use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;

@@ -1,12 +1,8 @@
 //! Networks under strict priority, whose ports and NICs put the packets of their best queues on the
 //! lines ahead of time: nothing changes by that, at no moment.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::Draw;
-use common::*;
+use crate::common::random::Draw;
+use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;

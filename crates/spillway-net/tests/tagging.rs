@@ -1,12 +1,8 @@
 //! Taggers in whole networks: which queues packets wait in, in which order a port serves them, what
 //! is managed, and what is refused.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::random::Draw;
-use common::{Listed, Run, columns, finish, scenario_with};
+use crate::common::random::Draw;
+use crate::common::{Listed, Run, columns, finish, scenario_with};
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};

@@ -1,10 +1,8 @@
 //! Switches of one tier that are unlike each other: each has policies made for it, from parameters
 //! that they share.
 
-mod common;
-
-use common::policies::every_policy;
-use common::*;
+use crate::common::policies::every_policy;
+use crate::common::*;
 
 /// Two leaf switches: 46 Gbps of ports at the one, 25 at the other, and buffers by the rates.
 const FAST: &str = "{ name = \"fast\" }";

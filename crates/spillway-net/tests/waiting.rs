@@ -1,10 +1,6 @@
 //! Flows that start when others are complete: lists, all-reduce, all-to-all in phases, and jobs.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Listed, Row, Run, columns, finish, run, scenario_with, with_list};
+use crate::common::{Listed, Row, Run, columns, finish, run, scenario_with, with_list};
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
@@ -276,7 +272,7 @@ fn a_ring_takes_its_steps_and_computes_between_iterations() {
     assert_eq!(run.number("job_us.job.max").floor(), 37.0);
     assert_eq!(run.number("iteration_us.all.mean").floor(), 16.0);
     // With 10 us no step begins after 8 us; the iteration does not end.
-    let run = common::run(&ring.replace("10ms", "10us"));
+    let run = crate::common::run(&ring.replace("10ms", "10us"));
     assert_eq!((run.flows.len(), run.progress), (9, Progress::Complete));
     assert_eq!(jobs(&run), [(0, 0, 0, Some(0), None)]);
     assert_eq!(run.number("job_us.job.unfinished"), 1.0);
@@ -402,9 +398,9 @@ fn hosts_of_a_collective_keep_their_connections_open() {
             true => text.replace(", initial_window = \"100pkt\"", ""),
             false => text,
         };
-        let scenario = common::scenario(&text);
+        let scenario = crate::common::scenario(&text);
         let resolved = scenario.resolved.to_string();
-        let again = common::scenario(&resolved).resolved.to_string();
+        let again = crate::common::scenario(&resolved).resolved.to_string();
         assert_eq!(again, resolved);
         let run = finish(Simulation::new(scenario));
         assert_eq!(run.flows.len(), 12);

@@ -3,9 +3,7 @@
 //! At 100 Gbps 1,048 bytes take 83.84 ns, which become 83, and 60 bytes 4.8 ns, which become 4. At
 //! 40 Gbps they take 209.6 and 12 ns, which become 209 and 11.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;

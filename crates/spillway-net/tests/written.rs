@@ -1,8 +1,6 @@
 //! Writes random scenarios to files, for comparisons of two builds by `bench/digests.py`.
 
-mod common;
-
-use common::random::case;
+use crate::common::random::case;
 use spillway_net::traffic::FlowColumns;
 use std::fs::write;
 use std::path::Path;

@@ -1,10 +1,6 @@
 //! Blind trust in predictions (Credence, section 2.3.2), in the slotted model.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{cases, credence, predicted, section};
+use crate::common::{cases, credence, predicted, section};
 use proptest::prelude::*;
 use spillway_slotted::{Arrivals, Outcome, environment, optimum, run};
 use spillway_switch::Policy;

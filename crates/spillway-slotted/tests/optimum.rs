@@ -1,11 +1,7 @@
 //! Compares the optimum with an exhaustive search, and policies with the optimum as the theory
 //! says.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{arrivals, cases, credence, predicted, rule_of, section};
+use crate::common::{arrivals, cases, credence, predicted, rule_of, section};
 use proptest::prelude::*;
 use spillway_slotted::{
     Arrivals, Outcome, environment, optimum, prediction_error, run, run_observed,

@@ -4,11 +4,7 @@
 //! that are not predicted as drops. The safeguard uses the whole occupancy instead of the longest
 //! queue.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{cases, credence, predicted, rule_of};
+use crate::common::{cases, credence, predicted, rule_of};
 use proptest::prelude::*;
 use spillway_engine::Time;
 use spillway_settings::Section;

@@ -1,9 +1,7 @@
 //! Traced fates compared with what is seen from outside: which packets were lost and which sent,
 //! and averages computed from the whole history of every queue.
 
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::prelude::*;
 use spillway_engine::{Stream, Time};
 use spillway_switch::packet::{NO_PRIORITY, Packet, PacketId, flags};

@@ -9,13 +9,9 @@
 //! a limit within a millionth of a whole number of bytes may be rounded either way. Such cases are
 //! counted as undecided; there are hardly any.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
-use common::drawing::{Tally, look_at, switches};
-use common::{Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
+use crate::common::drawing::{Tally, look_at, switches};
+use crate::common::{Settings, cases};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

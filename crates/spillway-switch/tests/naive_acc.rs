@@ -5,13 +5,10 @@
 //! is marked. Where two outputs are so close that rounding may decide between them, the real
 //! agent's choice is taken.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
 #[path = "../src/aqm/acc/testing.rs"]
 mod testing;
 
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

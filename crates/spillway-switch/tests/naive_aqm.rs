@@ -6,11 +6,7 @@
 //! thresholds may be those of the slower one, so many times as large at the faster one as that is
 //! faster.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -6,11 +6,7 @@
 //! twice max) on, and wherever the probability is 0 or 1. Where it depends on chance, marks tell
 //! nothing of max_p, so some of the settings bring it to 1 and next to 0.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -3,13 +3,9 @@
 //! The naive one adds up all waiting packets and looks up the prediction for the arrival. Both must
 //! agree on which packets are admitted or refused, and why, and on how often each test decided.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, is_asked, run, steps};
-use common::drawing::{Tally, look_at, switches};
-use common::{Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, is_asked, run, steps};
+use crate::common::drawing::{Tally, look_at, switches};
+use crate::common::{Settings, cases};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

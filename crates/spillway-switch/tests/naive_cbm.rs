@@ -4,11 +4,7 @@
 //! and shares no code with the switch. Both see the same arrivals and departures. They must agree
 //! on which packets are dropped on their way out, in which order, and on what is sent.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -6,13 +6,9 @@
 //! on every threshold, on which packets are admitted or refused, and why, and on how often each
 //! test decided.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, run, steps};
-use common::drawing::{Tally, look_at, switches};
-use common::{Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, run, steps};
+use crate::common::drawing::{Tally, look_at, switches};
+use crate::common::{Settings, cases};
 use proptest::option;
 use proptest::prelude::*;
 use spillway_switch::{Decision, DropReason};

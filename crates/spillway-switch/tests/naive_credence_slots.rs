@@ -5,11 +5,7 @@
 //! The numbers in comments are lines of the pseudocode. Both must agree on every threshold and on
 //! which packets are admitted.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -6,14 +6,10 @@
 //! code with the switch. Both must agree on every limit, to the byte, on which packets are admitted
 //! or refused, and why, and on the number of bursts.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
-use common::drawing::{Tally, look_at, watched_switches};
-use common::dynamic::{Dynamic, dynamic};
-use common::{Real, Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use crate::common::drawing::{Tally, look_at, watched_switches};
+use crate::common::dynamic::{Dynamic, dynamic};
+use crate::common::{Real, Settings, cases};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;

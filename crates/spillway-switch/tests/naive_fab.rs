@@ -6,13 +6,9 @@
 //! switch. Both must agree on every limit, to the byte, and on which packets are admitted or
 //! refused, and why.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
-use common::drawing::{Tally, look_at, switches};
-use common::{Ratio, Real, Settings, cases, decimal};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use crate::common::drawing::{Tally, look_at, switches};
+use crate::common::{Ratio, Real, Settings, cases, decimal};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

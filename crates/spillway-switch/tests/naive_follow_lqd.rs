@@ -8,13 +8,9 @@
 //! admitted or refused, and why, on how often each test decided, and on how often an oracle was
 //! right.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
-use common::drawing::{Section, Tally, look_at, switches};
-use common::{Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use crate::common::drawing::{Section, Tally, look_at, switches};
+use crate::common::{Settings, cases};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

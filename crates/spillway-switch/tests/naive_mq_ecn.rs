@@ -3,11 +3,7 @@
 //! The naive one serves the queues itself, and so knows their turns. It keeps every sample of a
 //! port, and averages them anew for each arrival.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Ratio, Real, Settings, cases, decimal};
+use crate::common::{Ratio, Real, Settings, cases, decimal};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

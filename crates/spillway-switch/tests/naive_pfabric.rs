@@ -1,11 +1,7 @@
 //! pFabric's scheduling and dropping beside a second, naive implementation: the same packets leave
 //! and are lost, in the same order.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -3,11 +3,7 @@
 //! A verdict that does not depend on chance must be the RFC's: where a queue is calm or short, and
 //! wherever the probability is 0 or 1. Gains are so large that it often is.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

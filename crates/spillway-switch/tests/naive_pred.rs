@@ -4,13 +4,9 @@
 //! A verdict that does not depend on chance must be the formula's: nothing is marked where the
 //! probability is 0, everything where it is 1. Slopes are so large that one of them holds often.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-#[path = "naive_pred/flows.rs"]
 mod flows;
 
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use flows::Counter;
 use proptest::collection::vec;
 use proptest::prelude::*;

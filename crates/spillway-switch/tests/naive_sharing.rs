@@ -5,11 +5,7 @@
 //! arrivals and departures. They must agree on which packets are admitted, refused (and why) or
 //! pushed out, and on what every queue holds.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

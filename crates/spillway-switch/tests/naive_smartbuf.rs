@@ -10,16 +10,12 @@
 //! rounding could lie in different quanta. So gradients are computed by the same operations in the
 //! same order, from the first sample of a train to the last, and must be equal to the bit.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-#[path = "naive_smartbuf/keys.rs"]
 mod keys;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
-use common::drawing::{Tally, look_at, watched_switches};
-use common::dynamic::Dynamic;
-use common::{Real, Settings, cases};
+use crate::common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use crate::common::drawing::{Tally, look_at, watched_switches};
+use crate::common::dynamic::Dynamic;
+use crate::common::{Real, Settings, cases};
 use keys::{Estimate, Keys, keys};
 use proptest::prelude::*;
 use spillway_switch::{Decision, DropReason};

@@ -1,11 +1,7 @@
 //! TCN, ECN# and CoDel beside second, naive implementations: whole dequeues from a queue of
 //! packets.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,8 +1,6 @@
 //! A forest that decides for Credence gets the features that a trace of fates would have recorded.
 
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::prelude::*;
 use spillway_engine::{Stream, Time};
 use spillway_forest::{Forest, checksum};

@@ -3,11 +3,7 @@
 //! lengths of LQD's queues, to the byte; its decisions must follow its rule with these thresholds;
 //! and the oracle's hits and misses that it reports must agree with what LQD has really done.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Real, Settings, cases};
+use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

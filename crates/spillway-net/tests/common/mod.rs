@@ -1,7 +1,5 @@
 //! Helpers of the integration tests: running a scenario from text, and examining its results.
 
-#![allow(dead_code, clippy::unwrap_used)]
-
 pub mod policies;
 pub mod random;
 

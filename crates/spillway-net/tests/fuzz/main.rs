@@ -1,7 +1,7 @@
 //! Readers of data are given nearly valid inputs. They must return a value or an error, in bounded
 //! time and memory, and never panic.
 //!
-//! Every test runs for a given time ([`driver`]): 10 s in `make test-slow`, longer in `make fuzz`.
+//! Every test runs for a given time ([`driver`]): 5 s in `make test-slow`, longer in `make fuzz`.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,5 @@
 //! What the tests share: random instances, and policies from their keys.
 
-#![allow(clippy::unwrap_used, dead_code)]
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,8 +1,6 @@
 //! What the tests beside naive implementations share: a switch made from settings, and driven by
 //! hand.
 
-#![allow(dead_code, clippy::unwrap_used)]
-
 pub mod beside;
 pub mod drawing;
 pub mod dynamic;

@@ -4,8 +4,6 @@
 //! it resolves to itself and runs, at least for a while, in bounded memory. Tests are built with
 //! overflow checks, so no arithmetic wraps unnoticed.
 
-#![allow(clippy::unwrap_used)]
-
 mod told;
 
 use spillway_net::scenario::{Scenario, Sources};

@@ -1,0 +1,8 @@
+//! The slotted model beside naive ones and its optimum. One program, which is built and linked once.
+
+#![allow(clippy::unwrap_used)]
+
+mod blind_trust;
+mod common;
+mod optimum;
+mod repair;
