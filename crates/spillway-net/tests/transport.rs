@@ -5,9 +5,7 @@
 //! us. Packets given to the NIC together at time 0 are acknowledged from 42.4832 us on, one every
 //! 1.2 us.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use spillway_net::simulation::Progress;
 use spillway_switch::DropReason;
 
@@ -403,6 +401,19 @@ fn the_first_mark_halves_the_window_and_no_other_cuts_until_it_has_told() {
         // Then there is another mark and another cut, or growth.
         assert_ne!(windows[9], thirteen_and_a_half);
         assert!(run.number("marks") > 10.0 && run.all_drops() == 0);
+    }
+}
+
+/// The same in whole segments: half of 27 are 13, and 0.7 of them 18.
+#[test]
+fn in_whole_segments_no_window_has_a_part_of_one() {
+    let kinds =
+        ["kind = \"dctcp\"", "kind = \"newreno\"\necn = true", "kind = \"cubic\"\necn = true"];
+    for (kind, left) in kinds.into_iter().zip([13, 13, 18]) {
+        let more = "initial_window = \"20pkt\"\nwindow_unit = \"segments\"";
+        let (windows, _) = windows(&format!("{kind}\n{more}"), 5, 1_000);
+        assert_eq!(windows[7..9], [27 * MSS, left * MSS], "{kind}");
+        assert!(windows.len() > 15 && windows.iter().all(|bytes| bytes % MSS == 0), "{kind}");
     }
 }
 

@@ -40,6 +40,7 @@ _RATE: dict[str, Any] = dict.fromkeys(
         "share_of",
         "loss_cut",
         "slow_start",
+        "window_unit",
         "min_window",
         "initial_window",
         "host_backlog",

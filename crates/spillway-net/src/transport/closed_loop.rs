@@ -341,6 +341,7 @@ impl ClosedLoop {
             moves_next: false,
             whole_ns: access.whole_ns,
             is_for_full: false,
+            in_segments: self.windows.in_segments,
             clock: access.rate.clock(),
             pace: 0,
             credit: 0,

@@ -126,7 +126,7 @@ pub struct Cubic {
     /// The cubic function since the last cut; `None` until the first ack after it.
     epoch: Option<Epoch>,
     least_rtt: Time,
-    /// Growth of less than a byte that the window has not had yet.
+    /// Growth in bytes, less than the window's unit, that it has not had yet.
     credit: f64,
     /// What ends slow start; `None` once it has.
     hystart: Option<HyStart>,
@@ -239,17 +239,19 @@ impl CongestionControl for Cubic {
                 return window.grow(counts);
             }
             let acked = ack.acked as f64;
-            let growth = self.growth(ack.now, segments(window), acked / window.mss as f64);
+            let had = (window.cwnd + self.credit as u64) as f64 / window.mss as f64;
+            let growth = self.growth(ack.now, had, acked / window.mss as f64);
             self.credit += acked * growth;
-            let whole = self.credit.floor();
-            self.credit -= whole;
-            window.cwnd += whole as u64;
+            let whole = window.whole(self.credit as u64);
+            self.credit -= whole as f64;
+            window.cwnd += whole;
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
         self.remember(window);
-        window.ssthresh = ((window.cwnd as f64 * self.params.beta) as u64).max(2 * window.mss);
+        let left = window.whole((window.cwnd as f64 * self.params.beta) as u64);
+        window.ssthresh = left.max(2 * window.mss);
     }
 
     fn on_local_drop(&mut self, window: &mut Window) {
@@ -326,6 +328,23 @@ mod tests {
         let mut window = Window { cwnd: 72_000, ..window };
         control.on_ack(&mut window, &at(30.0));
         assert_eq!(window.cwnd, 72_500);
+    }
+
+    /// The same in whole segments: 29.6, 284.6, 653.4 and 1,061.0 bytes of growth, since
+    /// W(2.1) = 96.2 and W(3.1) = 99.4; and 0.7 times 101 segments are 70.
+    #[test]
+    fn whole_segments_wait_until_there_is_one() {
+        let mut control = cubic(false);
+        let mut window = Window { in_segments: true, ..cut(&mut control) };
+        let mut after = |seconds| {
+            control.on_ack(&mut window, &at(seconds));
+            window.cwnd
+        };
+        assert_eq!([10.0, 11.0, 12.0, 13.0].map(&mut after), [70_000, 70_000, 70_000, 71_000]);
+        assert!((control.credit - 61.0).abs() < 0.1, "{}", control.credit);
+        window.cwnd = 101_000;
+        control.on_loss(&mut window, 0);
+        assert_eq!((window.ssthresh, control.credit), (70_000, 0.0));
     }
 
     #[test]

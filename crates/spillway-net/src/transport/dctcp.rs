@@ -122,7 +122,7 @@ impl Dctcp {
 
     fn cut_for_loss(&self, window: &mut Window, in_flight: u64) {
         if self.losses_as_marks {
-            window.ssthresh = cut(window, self.alpha).max(window.min);
+            window.ssthresh = window.whole(cut(window, self.alpha)).max(window.min);
         } else {
             window.halve(in_flight);
         }

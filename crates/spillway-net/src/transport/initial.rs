@@ -98,6 +98,8 @@ pub(super) struct Windows {
     pub initial: InitialWindow,
     pub min: u64,
     pub slow_start: bool,
+    /// Whether windows are in whole segments.
+    pub in_segments: bool,
     /// The longest backlog of the sender's own line with which windows may still grow; `None` for
     /// any.
     pub host_backlog: Option<BdpSize>,
@@ -122,6 +124,14 @@ impl Windows {
         }
         let slow_start =
             section.flag("slow_start", true, "whether windows double every round trip at first")?;
+        let meaning = "what windows grow by and are cut to: bytes, or as in Linux whole segments, one for \
+                       every window acknowledged";
+        let units = [("bytes", false), ("segments", true)];
+        let in_segments = section.choice("window_unit", &units, meaning)?;
+        if in_segments && min < mss.into() {
+            let problem = "a least window below a segment has no whole one";
+            return Err(section.error("window_unit", problem));
+        }
         let host_backlog = section.quantity(
             "host_backlog",
             "1bdp",
@@ -132,7 +142,7 @@ impl Windows {
                 _ => BdpSize::parse(text).map(Some),
             },
         )?;
-        Ok(Windows { initial, min, slow_start, host_backlog })
+        Ok(Windows { initial, min, slow_start, in_segments, host_backlog })
     }
 
     fn read_initial(
@@ -154,7 +164,13 @@ impl Windows {
     /// default, and that only timeouts cut, to one segment.
     pub fn read_unbounded(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
         let initial = Windows::read_initial(section, mss, "1bdp")?;
-        Ok(Windows { initial, min: mss.into(), slow_start: true, host_backlog: None })
+        Ok(Windows {
+            initial,
+            min: mss.into(),
+            slow_start: true,
+            in_segments: false,
+            host_backlog: None,
+        })
     }
 
     /// The settings of paced senders, which begin at their line's rate.
@@ -164,6 +180,29 @@ impl Windows {
         initial: InitialWindow,
     ) -> Result<Windows, SettingsError> {
         let initial = initial.check(section, "start_window", mss)?;
-        Ok(Windows { initial, min: mss.into(), slow_start: false, host_backlog: None })
+        Ok(Windows {
+            initial,
+            min: mss.into(),
+            slow_start: false,
+            in_segments: false,
+            host_backlog: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_segments_need_a_least_window_of_one() {
+        let read = |text: &str| {
+            let mut section = Section::new("transport", text.parse().unwrap());
+            Windows::read(&mut section, 1_000).map(|windows| windows.in_segments)
+        };
+        assert!(!read("min_window = \"999B\"").unwrap());
+        assert!(read("min_window = \"1pkt\"\nwindow_unit = \"segments\"").unwrap());
+        let told = read("min_window = \"999B\"\nwindow_unit = \"segments\"").unwrap_err();
+        assert!(told.to_string().starts_with("transport.window_unit: a least window"), "{told}");
     }
 }

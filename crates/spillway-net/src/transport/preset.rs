@@ -72,6 +72,7 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
         ("max_rto", "120s"),
         ("loss_detection", "rack"),
         ("reduction", "proportional"),
+        ("window_unit", "segments"),
         ("host_backlog", "unlimited"),
         ("offload", "64KiB"),
     ];

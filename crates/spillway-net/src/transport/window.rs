@@ -12,7 +12,8 @@ pub struct Window {
     pub cwnd: u64,
     /// Below it the window grows by what is acknowledged, from it on by one segment per round trip.
     pub ssthresh: u64,
-    /// Growth of less than a byte, in units of 1/cwnd, that the window has not had yet.
+    /// Growth of less than a [unit](Window::unit), in bytes times 1/cwnd, that the window has not
+    /// had yet.
     pub credit: u64,
     /// Payload of a full segment.
     pub mss: u64,
@@ -27,6 +28,8 @@ pub struct Window {
     pub whole_ns: bool,
     /// Whether a short packet needs as much room as a full one.
     pub is_for_full: bool,
+    /// Whether it grows by whole segments, and cuts leave whole ones.
+    pub in_segments: bool,
     /// The host's clock, by which gaps between packets are measured.
     pub clock: Clock,
     /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
@@ -77,6 +80,16 @@ impl Window {
         if self.whole_ns { in_whole_ns(exact) } else { self.clock.stretch(exact) }
     }
 
+    /// What the window changes by, outside of slow start: a byte or a segment.
+    pub fn unit(&self) -> u64 {
+        if self.in_segments { self.mss } else { 1 }
+    }
+
+    /// So many bytes, or the whole segments of them.
+    pub fn whole(&self, bytes: u64) -> u64 {
+        if self.in_segments { bytes / self.mss * self.mss } else { bytes }
+    }
+
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
     /// window (RFC 5681, section 3.1, by bytes acknowledged as in RFC 3465).
     #[inline]
@@ -89,11 +102,11 @@ impl Window {
         }
         if acked > 0 {
             // cwnd += mss * acked / cwnd, keeping the remainder; no more than is acknowledged.
-            let window = self.cwnd.max(self.mss);
+            let (window, unit) = (self.cwnd.max(self.mss), self.unit());
             self.credit += self.mss * acked;
-            let step = self.credit / window;
-            self.credit -= step * window;
-            self.cwnd += step;
+            let steps = self.credit / (window * unit);
+            self.credit -= steps * window * unit;
+            self.cwnd += steps * unit;
         }
     }
 
@@ -101,7 +114,7 @@ impl Window {
     /// window, which may be smaller after a timeout.
     #[inline]
     pub fn cut_to(&mut self, bytes: u64) {
-        self.ssthresh = bytes.max(self.min);
+        self.ssthresh = self.whole(bytes).max(self.min);
         self.cwnd = self.cwnd.min(self.ssthresh);
         self.credit = 0;
     }
@@ -139,7 +152,7 @@ impl Window {
     /// Sets `ssthresh` to half of what is in flight, but to at least two segments (RFC 5681,
     /// equation 4).
     pub fn halve(&mut self, in_flight: u64) {
-        self.ssthresh = (in_flight / 2).max(2 * self.mss);
+        self.ssthresh = self.whole(in_flight / 2).max(2 * self.mss);
     }
 }
 
@@ -238,6 +251,7 @@ pub(super) mod tests {
             moves_next: false,
             whole_ns: false,
             is_for_full: false,
+            in_segments: false,
             clock: Clock::EXACT,
             pace: 0,
             credit: 0,
@@ -287,6 +301,25 @@ pub(super) mod tests {
         // The acks of one window add a segment, a little less because the window grows meanwhile.
         (0..20).for_each(|_| window.grow(1000));
         assert!((20_950..=21_000).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    /// Linux's `tcp_cong_avoid_ai`: the eleventh ack of ten segments makes no eleventh and a bit.
+    #[test]
+    fn whole_segments_are_added_once_a_window_is_acknowledged() {
+        let mut window = Window { in_segments: true, ..segments(10, 10) };
+        let mut after = |acks| {
+            (0..acks).for_each(|_| window.grow(1000));
+            window.cwnd
+        };
+        assert_eq!([after(9), after(1), after(10), after(1)], [10_000, 11_000, 11_000, 12_000]);
+        // An ack of two windows and a half.
+        window.grow(30_000);
+        assert_eq!((window.cwnd, window.credit), (14_000, 1000 * 6_000));
+        // Half of 14 segments and a bit, and of 15.
+        window.halve(14_900);
+        assert_eq!(window.ssthresh, 7_000);
+        window.cut_to(7_999);
+        assert_eq!((window.cwnd, window.ssthresh), (7_000, 7_000));
     }
 
     #[test]
