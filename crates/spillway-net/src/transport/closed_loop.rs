@@ -346,6 +346,7 @@ impl ClosedLoop {
             pace: 0,
             credit: 0,
         };
+        window.cwnd = window.whole(window.cwnd);
         if self.begins_at_line {
             window.set_paced(window.cwnd, access.rate.nominal().ps_per_byte());
         }

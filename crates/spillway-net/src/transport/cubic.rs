@@ -169,6 +169,11 @@ impl Cubic {
         self.credit = 0.0;
     }
 
+    /// What a cut leaves.
+    fn left(&self, window: &Window) -> u64 {
+        window.whole_of(window.cwnd as f64 * self.params.beta)
+    }
+
     /// The number of segments by which one acknowledged segment lets the window grow.
     fn growth(&mut self, now: Time, cwnd: f64, acked: f64) -> f64 {
         let CubicParams { c, beta, tcp_friendly, speeds_up, .. } = self.params;
@@ -233,7 +238,7 @@ impl CongestionControl for Cubic {
         }
         if ack.ece {
             self.remember(window);
-            window.cut_for_mark((window.cwnd as f64 * self.params.beta) as u64, ack);
+            window.cut_for_mark(self.left(window), ack);
         } else if ack.may_grow && ack.acked > 0 {
             if window.slow_start && window.cwnd < window.ssthresh {
                 return window.grow(counts);
@@ -250,13 +255,12 @@ impl CongestionControl for Cubic {
 
     fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
         self.remember(window);
-        let left = window.whole((window.cwnd as f64 * self.params.beta) as u64);
-        window.ssthresh = left.max(2 * window.mss);
+        window.ssthresh = self.left(window).max(2 * window.mss);
     }
 
     fn on_local_drop(&mut self, window: &mut Window) {
         self.remember(window);
-        window.cut_to((window.cwnd as f64 * self.params.beta) as u64);
+        window.cut_to(self.left(window));
     }
 
     /// t counts only time with data (RFC 9438, section 4.2), as in Linux.
@@ -345,6 +349,10 @@ mod tests {
         window.cwnd = 101_000;
         control.on_loss(&mut window, 0);
         assert_eq!((window.ssthresh, control.credit), (70_000, 0.0));
+        // 0.7 times 30 are 21, also in segments of which floats make 20.999.
+        window = Window { mss: 1448, cwnd: 30 * 1448, ..window };
+        control.on_loss(&mut window, 0);
+        assert_eq!(window.ssthresh, 21 * 1448);
     }
 
     #[test]

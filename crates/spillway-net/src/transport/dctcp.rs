@@ -122,7 +122,7 @@ impl Dctcp {
 
     fn cut_for_loss(&self, window: &mut Window, in_flight: u64) {
         if self.losses_as_marks {
-            window.ssthresh = window.whole(cut(window, self.alpha)).max(window.min);
+            window.ssthresh = cut(window, self.alpha).max(window.min);
         } else {
             window.halve(in_flight);
         }
@@ -154,8 +154,11 @@ impl Dctcp {
     }
 }
 
-/// cwnd (1 - alpha / 2)   (Eq. 2)
+/// cwnd (1 - alpha / 2)   (Eq. 2); less whole segments, where windows are in these, as in Linux.
 fn cut(window: &Window, alpha: f64) -> u64 {
+    if window.in_segments {
+        return window.cwnd - window.whole_of(window.cwnd as f64 * alpha / 2.0);
+    }
     (window.cwnd as f64 * (1.0 - alpha / 2.0)) as u64
 }
 
@@ -238,6 +241,13 @@ mod tests {
         let mut one = Window { cwnd: 1_000, min: 1, ..window };
         control.on_timeout(&mut one, 1_000);
         assert_eq!(one.ssthresh, 750);
+    }
+
+    /// As Linux's `dctcp_ssthresh`: 10 segments less a quarter of one, and less 2.5.
+    #[test]
+    fn a_cut_takes_off_whole_segments() {
+        let window = Window { in_segments: true, ..segments(10, 10) };
+        assert_eq!([0.05, 0.2, 0.5].map(|alpha| cut(&window, alpha)), [10_000, 9_000, 8_000]);
     }
 
     #[test]

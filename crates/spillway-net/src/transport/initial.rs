@@ -128,8 +128,8 @@ impl Windows {
                        every window acknowledged";
         let units = [("bytes", false), ("segments", true)];
         let in_segments = section.choice("window_unit", &units, meaning)?;
-        if in_segments && min < mss.into() {
-            let problem = "a least window below a segment has no whole one";
+        if in_segments && !min.is_multiple_of(mss.into()) {
+            let problem = "min_window is not a whole number of segments";
             return Err(section.error("window_unit", problem));
         }
         let host_backlog = section.quantity(
@@ -195,14 +195,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_segments_need_a_least_window_of_one() {
+    fn whole_segments_need_a_least_window_of_some() {
         let read = |text: &str| {
             let mut section = Section::new("transport", text.parse().unwrap());
             Windows::read(&mut section, 1_000).map(|windows| windows.in_segments)
         };
         assert!(!read("min_window = \"999B\"").unwrap());
         assert!(read("min_window = \"1pkt\"\nwindow_unit = \"segments\"").unwrap());
-        let told = read("min_window = \"999B\"\nwindow_unit = \"segments\"").unwrap_err();
-        assert!(told.to_string().starts_with("transport.window_unit: a least window"), "{told}");
+        for least in ["999B", "1500B"] {
+            let told = read(&format!("min_window = \"{least}\"\nwindow_unit = \"segments\""));
+            let told = told.unwrap_err().to_string();
+            assert!(told.starts_with("transport.window_unit: min_window is not"), "{told}");
+        }
     }
 }

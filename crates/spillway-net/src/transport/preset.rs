@@ -69,6 +69,7 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
         ("initial_rto", "1s"),
         ("min_rto", "200ms"),
         ("min_rto_bounds", "spread"),
+        ("rto_granularity", "0us"),
         ("max_rto", "120s"),
         ("loss_detection", "rack"),
         ("reduction", "proportional"),
@@ -78,11 +79,12 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     ];
     let flags = ["tail_loss_probe", "handshake", "ack_push"];
     let numbers = [("ack_every", 2), ("quick_acks", 16)];
-    let of_cubic: &[(&str, &str)] = match kind {
+    let own: &[(&str, &str)] = match kind {
         "cubic" => &[("hystart", "linux"), ("friendly_alpha", "linux")],
+        "dctcp" => &[("share_of", "delivered")],
         _ => &[],
     };
-    let texts = texts.iter().chain(of_cubic).map(|&(key, value)| (key, value.into()));
+    let texts = texts.iter().chain(own).map(|&(key, value)| (key, value.into()));
     let flags = flags.into_iter().map(|key| (key, true)).chain([("ask_acks", false)]);
     let flags = flags.map(|(key, value)| (key, Value::Boolean(value)));
     texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()

@@ -80,7 +80,7 @@ impl Window {
         if self.whole_ns { in_whole_ns(exact) } else { self.clock.stretch(exact) }
     }
 
-    /// What the window changes by, outside of slow start: a byte or a segment.
+    /// What the window changes by: a byte or a segment.
     pub fn unit(&self) -> u64 {
         if self.in_segments { self.mss } else { 1 }
     }
@@ -90,15 +90,23 @@ impl Window {
         if self.in_segments { bytes / self.mss * self.mss } else { bytes }
     }
 
+    /// The whole bytes or segments of so many; 0.7 times 30 segments are 21, however it is rounded.
+    pub fn whole_of(&self, bytes: f64) -> u64 {
+        let segments = || (bytes / self.mss as f64 + 1e-9) as u64;
+        if self.in_segments { segments() * self.mss } else { bytes as u64 }
+    }
+
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
     /// window (RFC 5681, section 3.1, by bytes acknowledged as in RFC 3465).
     #[inline]
     pub fn grow(&mut self, acked: u64) {
         let mut acked = acked;
         if self.slow_start && self.cwnd < self.ssthresh {
-            let step = acked.min(self.ssthresh - self.cwnd);
+            // A short segment counts as one.
+            let counts = if self.in_segments { acked.next_multiple_of(self.mss) } else { acked };
+            let step = counts.min(self.ssthresh - self.cwnd);
             self.cwnd += step;
-            acked -= step;
+            acked = acked.saturating_sub(step);
         }
         if acked > 0 {
             // cwnd += mss * acked / cwnd, keeping the remainder; no more than is acknowledged.
@@ -315,6 +323,10 @@ pub(super) mod tests {
         // An ack of two windows and a half.
         window.grow(30_000);
         assert_eq!((window.cwnd, window.credit), (14_000, 1000 * 6_000));
+        // In slow start a short segment makes a whole one.
+        let mut starts = Window { in_segments: true, ..segments(10, 12) };
+        starts.grow(100);
+        assert_eq!((starts.cwnd, starts.credit), (11_000, 0));
         // Half of 14 segments and a bit, and of 15.
         window.halve(14_900);
         assert_eq!(window.ssthresh, 7_000);
