@@ -84,3 +84,10 @@ def test_a_list_in_parquet_may_have_such_names_too(tmp_path):
         section = {"name": "list", "kind": "flows", "file": file}
         read = spillway.Scenario({**given, "traffic": [section]}, tmp_path).read()
         assert {*flow_export.write(read, tmp_path / f"{file}.out.csv")["classes"]} == {*NAMES}
+
+
+def test_a_byte_order_mark_may_come_first(tmp_path):
+    file = tmp_path / "marked.csv"
+    file.write_bytes(b'\xef\xbb\xbf"index",b\r\n0,"1"\r\n')
+    assert list(csv_file.rows(file)) == [(2, {"index": "0", "b": "1"})]
+    assert csv_file.read(file).to_pydict() == {"index": [0], "b": [1]}

@@ -385,6 +385,7 @@ def test_what_is_wrong_with_a_command_is_said_before_anything_is_trained(command
         (["train", first, "--out", "no/where"], "there is no folder no"),
         (["train", first, "--sweep-trees", "1", "--out", "x"], "--sweep-trees writes no model"),
         (["train", first, "--sweep-trees", "1,x"], "is not a list of numbers of trees"),
+        (["train", first, "--sweep-trees", "1,2,1"], "--sweep-trees: the number 1 is there twice"),
         (["train", first, "--plot", "x.png"], "--plot draws a sweep"),
         (["train", first, "--tier", "laef"], "there is no tier 'laef'"),
         (["train", flows], "is not a trace of fates: it has no "),

@@ -207,3 +207,23 @@ def test_pages_have_no_control_characters(command, tmp_path):
     assert command("report", "out", "--out", "page.html").status == 0
     page = (tmp_path / "page.html").read_bytes()
     assert b"\x1b" not in page and "␛[31mred".encode() in page
+
+
+VARIED = ("--vary", "switch.sharing=dt,lqd")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["fluid", "--no-packets", "--flows", "2..4,3"], "--flows: the number 3 is there twice"),
+        (["fluid", "--no-packets", "--slope", "0.65,0.650"], "--slope: the number 0.65 is"),
+        (["slotted", "run", "bursts", "--policies", "lqd, lqd"], "the policy 'lqd' is there twice"),
+        (
+            ["compare", TINY, *VARIED, "--metrics", "drops,drops"],
+            "metrics: the name 'drops' is",
+        ),
+    ],
+)
+def test_what_stands_twice_in_a_list_is_refused(command, arguments, problem):
+    done = command(*arguments)
+    assert done.status == 2 and problem in done.err, done.err

@@ -158,7 +158,16 @@ def test_files_and_options_are_asked_for(command, folder, tmp_path):
     assert "--paths: linux is compared" in command("validate", "linux", folder, "--paths", "1").err
     (folder / "queue.parquet").unlink()
     assert "there is no file" in command("validate", "linux", folder).err
-    (folder / "runs.csv").write_text("id,aqm\n")
-    assert "there is no column cc" in " ".join(command("validate", "linux", folder).err.split())
+    for content, problem in (
+        (b"id,aqm\n", "there are no runs"),
+        (b"id,aqm\na,red\n", "there is no column cc"),
+        (b"id,aqm\na\n", "line 2 has too few or too many values"),
+        (b"id,aqm\na,\xff\n", "runs.csv cannot be read"),
+        (b"id,aqm\na," + 200_000 * b"x", "field larger than field limit"),
+        (b'id,aqm\na,"x\n', "a quote is not closed"),
+    ):
+        (folder / "runs.csv").write_bytes(content)
+        found = command("validate", "linux", folder)
+        assert found.status == 2 and problem in " ".join(found.err.split()), found.err
     (folder / "runs.csv").unlink()
     assert "runs.csv" in command("validate", "linux", folder).err

@@ -187,6 +187,15 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
     return [part.strip() for part in parts]
 
 
+def check_once(given: Iterable[object], what: str, hint: str) -> None:
+    """Refuses what is there twice, of which one would vanish."""
+    known: list[object] = []
+    for each in given:
+        if each in known:
+            raise ScenarioError(f"{what} {each!r} is there twice", hint)
+        known.append(each)
+
+
 def seeds_of(given: Seeds) -> list[int]:
     """Seeds from numbers or a text such as `1..5` (both ends included) or `1,2,7`."""
     hint = 'write seeds="1..5", or seeds=[1, 2, 7]'

@@ -6,6 +6,7 @@ quotes that are not closed, are refused: readers differ on them.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -39,7 +40,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
     check(file)
     try:
-        with file.open(encoding="utf-8", newline="") as content:
+        with file.open(encoding="utf-8-sig", newline="") as content:
             found = csv.DictReader(content, strict=True)
             for row in found:
                 yield found.line_num, row
@@ -48,9 +49,9 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def check(file: Path) -> None:
-    """Refuses quotes in wrong places, by line and column."""
+    """Refuses quotes in wrong places, by line and column. A byte order mark may come first."""
     try:
-        content = file.read_bytes()
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
     if b'"' not in content:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from spillway.arguments import items
+from spillway.arguments import check_once, items
 from spillway.errors import ScenarioError
 
 Summary: TypeAlias = Mapping[str, Any]
@@ -98,7 +98,8 @@ def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
             raise ScenarioError(f"there is no metric {name!r}", hint)
     if not names:
         raise ScenarioError("no metric is named", _HINT)
-    return list(dict.fromkeys(names))
+    check_once(names, "metrics: the name", "each has one column")
+    return names
 
 
 _HINT = "for one: short.p99,incast.p99,drops,timeouts,goodput,queries.p99"

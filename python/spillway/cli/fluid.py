@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway import _core
-from spillway.arguments import plain_float
+from spillway.arguments import check_once, plain_float
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
 from spillway.cli.output import INTERRUPTED, console, display
@@ -178,22 +178,28 @@ def _is_one(folder: Path) -> bool:
     return (folder / DOCUMENT).is_file() or (folder.is_dir() and not any(folder.iterdir()))
 
 
+_ONCE = "each has one row"
+
+
 def _whole(option: str, text: str) -> list[int]:
-    """Whole numbers and ranges of them, each once."""
-    found: dict[int, None] = {}
+    """Whole numbers and ranges of them."""
+    found: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?", part)
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if low > high:
             hint = f"for one: {option} 2,4,8, or {option} 2..8"
             raise ScenarioError(f"{option} {text!r} is not a list of whole numbers", hint)
-        found.update(dict.fromkeys(range(low, high + 1)))
-    return list(found)
+        found += range(low, high + 1)
+    check_once(found, f"{option}: the number", _ONCE)
+    return found
 
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return list(dict.fromkeys(plain_float(part) for part in text.split(",")))
+        found = [plain_float(part) for part in text.split(",")]
     except ValueError:
         hint = f"for one: {option} 0.1,0.65"
         raise ScenarioError(f"{option} {text!r} is not a list of numbers", hint) from None
+    check_once(found, f"{option}: the number", _ONCE)
+    return found

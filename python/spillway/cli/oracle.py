@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway.arguments import plain_int
+from spillway.arguments import check_once, plain_int
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
@@ -314,4 +314,5 @@ def _counts(text: str) -> list[int]:
     if min(counts) < 1:
         hint = "for one: --sweep-trees 1,2,4,8,16,32,64,128"
         raise ScenarioError(f"--sweep-trees {text!r} is not a list of numbers of trees", hint)
+    check_once(counts, "--sweep-trees: the number", "each is trained once")
     return counts

@@ -87,11 +87,12 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run policies over arrivals, and compare them with the optimum."""
-    from spillway.arguments import seeds_of
+    from spillway.arguments import check_once, seeds_of
     from spillway.slotted import tables
     from spillway.slotted.model import measure, optimum
 
-    chosen = list(dict.fromkeys(policy.strip() for policy in policies.split(",")))
+    chosen = [policy.strip() for policy in policies.split(",")]
+    check_once(chosen, "--policies: the policy", "each is run once")
     if "" in chosen:
         text = f"--policies {policies!r}: a name is missing"
         raise ScenarioError(text, "for one: --policies dt,lqd")

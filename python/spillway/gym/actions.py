@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from spillway.arguments import items
+from spillway.arguments import check_once, items
 from spillway.errors import ScenarioError
 from spillway.tuning.space import Range, parameters
 
@@ -166,15 +166,6 @@ class Setter:
             np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0
         ) / 2.0
         return shares
-
-
-def check_once(given: Iterable[object], what: str, hint: str) -> None:
-    """Refuses what is there twice, of which one would vanish."""
-    known: list[object] = []
-    for each in given:
-        if each in known:
-            raise ScenarioError(f"{what} {each!r} is there twice", hint)
-        known.append(each)
 
 
 def _is_within(inner: str, outer: str) -> bool:

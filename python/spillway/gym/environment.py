@@ -12,9 +12,18 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from spillway import _core
-from spillway.arguments import LARGEST_SEED, Assignments, check_text, integer, items, shown, whole
+from spillway.arguments import (
+    LARGEST_SEED,
+    Assignments,
+    check_once,
+    check_text,
+    integer,
+    items,
+    shown,
+    whole,
+)
 from spillway.errors import ScenarioError
-from spillway.gym.actions import Actions, Setter, check_once
+from spillway.gym.actions import Actions, Setter
 from spillway.gym.reward import Reward, compiled
 from spillway.observing import Array
 from spillway.simulation import Simulation

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import csv_file
 from spillway.columns import taken
 from spillway.errors import ScenarioError
 from spillway.validate.files import foreign
@@ -102,14 +102,16 @@ def runs(folder: Path) -> tuple[list[Run], list[str]]:
     path = folder / "runs.csv"
     if not path.is_file():
         raise ScenarioError(f"there is no file {path}", _LAYOUT)
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        rows = list(reader)
-    for column in (*_COLUMNS, *_COUNTED):
-        if column not in (reader.fieldnames or []):
-            raise ScenarioError(f"{path}: there is no column {column}", _LAYOUT)
+    rows = []
+    for line, row in csv_file.rows(path):
+        if None in row or None in row.values():
+            raise ScenarioError(f"{path}: line {line} has too few or too many values")
+        rows.append(row)
     if not rows:
         raise ScenarioError(f"{path}: there are no runs", _LAYOUT)
+    for column in (*_COLUMNS, *_COUNTED):
+        if column not in rows[0]:
+            raise ScenarioError(f"{path}: there is no column {column}", _LAYOUT)
     tables = {name: _table(folder / name, types) for name, types in _FILES.items()}
     found, left_out = [], []
     for row in rows:
