@@ -98,8 +98,8 @@ def cases(folder: Path) -> Iterator[tuple[str, dict[str, object]]]:
 
 def write_random(folder: Path) -> None:
     """The tests' scenarios as files."""
-    command = ["cargo", "test", "--locked", "-q", "--release", "-p", "spillway-net"]
-    command += ["--test", "all", "--", "written::", "--ignored"]
+    command = ["cargo", "test", "--locked", "-q", "--profile", "slow-tests"]
+    command += ["-p", "spillway-net", "--test", "all", "--", "written::", "--ignored"]
     environment = {**os.environ, "SPILLWAY_SCENARIOS": str(folder)}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
 

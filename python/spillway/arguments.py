@@ -189,11 +189,13 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
 
 def check_once(given: Iterable[object], what: str, hint: str) -> None:
     """Refuses what is there twice, of which one would vanish."""
-    known: list[object] = []
+    known: set[object] = set()
     for each in given:
-        if each in known:
+        # What a caller passes may have no hash; it is then refused elsewhere.
+        key = each if isinstance(each, str | int | float) else repr(each)
+        if key in known:
             raise ScenarioError(f"{what} {each!r} is there twice", hint)
-        known.append(each)
+        known.add(key)
 
 
 def seeds_of(given: Seeds) -> list[int]:
