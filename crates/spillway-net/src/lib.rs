@@ -9,6 +9,7 @@ pub mod ideal;
 mod network;
 mod port;
 pub mod record;
+pub mod results;
 pub mod routing;
 pub mod scenario;
 pub mod simulation;

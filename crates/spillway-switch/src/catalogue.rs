@@ -228,6 +228,10 @@ pub trait Policy: Sized {
     /// Where it was published.
     const CITATION: &'static str;
 
+    /// Its results number, which rises whenever runs that name it come to something else, though
+    /// nothing else of them has changed.
+    const RESULTS: u32 = 1;
+
     /// What it requires of a switch's hardware; stated by every sharing policy.
     const COST: Option<Cost> = None;
 
@@ -440,6 +444,10 @@ macro_rules! catalogue {
             /// The ids, in the order of the listing.
             pub const IDS: &'static [&'static str] =
                 &[$(<$variant as crate::catalogue::Policy>::ID),+];
+
+            /// The results numbers, in the same order.
+            pub const RESULTS: &'static [u32] =
+                &[$(<$variant as crate::catalogue::Policy>::RESULTS),+];
 
             /// Reads the parameters of the policy with this id and makes it, for a single switch.
             ///

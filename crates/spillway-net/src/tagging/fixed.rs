@@ -21,6 +21,7 @@ use super::Kind;
 /// The row of what leaves every flow its own priority.
 pub(super) const KIND: Kind = Kind {
     id: "fixed",
+    results: 1,
     summary: "Every packet has its flow's own priority",
     citation: "",
     read: |_| Ok(None),

@@ -31,6 +31,7 @@ use std::sync::Arc;
 /// The row of LAS.
 pub(super) const KIND: Kind = Kind {
     id: "las",
+    results: 1,
     summary: "LAS in K levels: by what a flow has sent, in levels that widen by a factor",
     citation: "Rai, Urvoy-Keller, Biersack: Analysis of LAS Scheduling, SIGMETRICS 2003",
     read: |section| Ok(Some(Arc::new(Las::read(section)?))),

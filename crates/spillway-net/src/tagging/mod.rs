@@ -97,6 +97,9 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
+    /// Its results number, which rises whenever runs that name it come to something else, though
+    /// nothing else of them has changed.
+    pub results: u32,
     /// Reads its parameters; `None` for the one that leaves every flow its own priority.
     read: Reader,
 }

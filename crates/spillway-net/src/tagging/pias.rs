@@ -36,6 +36,7 @@ use std::sync::Arc;
 /// The row of PIAS.
 pub(super) const KIND: Kind = Kind {
     id: "pias",
+    results: 1,
     summary: "PIAS: a flow's priority sinks with what it has sent",
     citation: "Bai et al.: Information-Agnostic Flow Scheduling for Commodity Data Centers, NSDI 2015",
     read: |section| Ok(Some(Arc::new(Pias::read(section)?))),

@@ -41,6 +41,7 @@ use std::sync::Arc;
 /// The row of QCLIMB.
 pub(super) const KIND: Kind = Kind {
     id: "qclimb",
+    results: 1,
     summary: "QCLIMB: priorities climb up to a flow's lower bound, then sink",
     citation: "Li et al.: Flow Scheduling with Imprecise Knowledge, NSDI 2024",
     read: |section| Ok(Some(Arc::new(Qclimb::read(section, Knowledge::Bound)?))),

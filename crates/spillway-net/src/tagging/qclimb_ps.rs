@@ -28,6 +28,7 @@ use std::sync::Arc;
 /// The row of QCLIMB-PS.
 pub(super) const KIND: Kind = Kind {
     id: "qclimb-ps",
+    results: 1,
     summary: "QCLIMB-PS: QCLIMB with the flows' sizes for bounds",
     citation: "Li et al.: Flow Scheduling with Imprecise Knowledge, NSDI 2024",
     read: |section| Ok(Some(Arc::new(Qclimb::read(section, Knowledge::Size)?))),

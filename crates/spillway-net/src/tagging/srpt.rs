@@ -35,6 +35,7 @@ use std::sync::Arc;
 /// The row of SRPT.
 pub(super) const KIND: Kind = Kind {
     id: "srpt",
+    results: 1,
     summary: "SRPT in K levels: by what a flow has left to send, known or predicted",
     citation: "Schrage: Operations Research 16(3), 1968, doi:10.1287/opre.16.3.687",
     read: |section| Ok(Some(Arc::new(Srpt::read(section)?))),

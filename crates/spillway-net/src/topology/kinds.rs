@@ -15,28 +15,34 @@ pub struct Kind {
     pub id: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
+    /// Its results number, which rises whenever runs that name it come to something else, though
+    /// nothing else of them has changed.
+    pub results: u32,
     read: fn(&mut Section, &Path) -> Result<Topology>,
 }
 
 /// All kinds, from the smallest to the most general.
 pub const KINDS: &[Kind] = &[
-    Kind { id: "star", summary: "Hosts around one switch.", read: star::read },
+    Kind { id: "star", results: 1, summary: "Hosts around one switch.", read: star::read },
     Kind {
         id: "dumbbell",
+        results: 1,
         summary: "Senders and receivers on two switches, with one link between them.",
         read: dumbbell::read,
     },
     Kind {
         id: "leaf-spine",
+        results: 1,
         summary: "Two tiers: every leaf is connected to every spine.",
         read: leaf_spine::read,
     },
     Kind {
         id: "fat-tree",
+        results: 1,
         summary: "Three tiers of equal k-port switches: k pods, k^3/4 hosts.",
         read: fat_tree::read,
     },
-    Kind { id: "graph", summary: "Any network, link by link.", read: graph::read },
+    Kind { id: "graph", results: 1, summary: "Any network, link by link.", read: graph::read },
 ];
 
 impl Kind {

@@ -29,6 +29,7 @@ use super::collective::{Algorithm, Collective, Jobs, Schedule};
 /// The kind `all-reduce`.
 pub const KIND: Kind = Kind {
     id: "all-reduce",
+    results: 1,
     summary: "Hosts of a job add up their gradients, again and again.",
     example: "size = \"1MB\"",
     read: |section, label, context| {

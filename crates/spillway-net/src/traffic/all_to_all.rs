@@ -25,6 +25,7 @@ use super::collective::{Algorithm, Collective, Jobs, Schedule};
 /// The kind `all-to-all`.
 pub const KIND: Kind = Kind {
     id: "all-to-all",
+    results: 1,
     summary: "Every host sends to every other host, at once or in phases.",
     example: "size = \"1MB\"",
     read: |section, label, context| {

@@ -40,6 +40,7 @@ use std::sync::Arc;
 /// The kind `flows`.
 pub const KIND: Kind = Kind {
     id: "flows",
+    results: 1,
     summary: "Flows from a file: CSV or Parquet.",
     example: "file = \"example.csv\"",
     read: |section, label, context| Ok(Box::new(FlowListParams::read(section, label, context)?)),

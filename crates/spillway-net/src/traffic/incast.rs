@@ -53,6 +53,7 @@ use std::sync::Arc;
 /// The kind `incast`.
 pub const KIND: Kind = Kind {
     id: "incast",
+    results: 1,
     summary: "Queries: several hosts answer one at once, at random or regular times.",
     example: "queries_per_host_per_s = 2\nburst = \"50%\"\nfan_in = 2",
     read: |section, label, context| Ok(Box::new(IncastParams::read(section, label, context)?)),

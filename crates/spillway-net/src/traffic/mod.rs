@@ -83,6 +83,9 @@ pub struct Kind {
     pub id: &'static str,
     /// A description of one line.
     pub summary: &'static str,
+    /// Its results number, which rises whenever runs that name it come to something else, though
+    /// nothing else of them has changed.
+    pub results: u32,
     /// Values for the required keys, as TOML, for [`Kind::keys`].
     example: &'static str,
     read: Read,

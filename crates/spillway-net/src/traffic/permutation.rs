@@ -20,6 +20,7 @@ use spillway_settings::{Section, SettingsError};
 /// The kind `permutation`.
 pub const KIND: Kind = Kind {
     id: "permutation",
+    results: 1,
     summary: "Every host sends one flow to one other host, and receives one.",
     example: "size = \"1MB\"",
     read: |section, label, context| Ok(Box::new(PermutationParams::read(section, label, context)?)),

@@ -20,6 +20,7 @@ use spillway_settings::{Section, SettingsError, Value};
 /// The kind `persistent`.
 pub const KIND: Kind = Kind {
     id: "persistent",
+    results: 1,
     summary: "Flows that never end, between given hosts.",
     example: "",
     read: |section, label, context| Ok(Box::new(PersistentParams::read(section, label, context)?)),

@@ -47,6 +47,7 @@ use std::sync::Arc;
 /// The kind `poisson`.
 pub const KIND: Kind = Kind {
     id: "poisson",
+    results: 1,
     summary: "Independent flows, exponential gaps at every host, at a given load.",
     example: "sizes = \"websearch\"\nload = 0.4",
     read: |section, label, context| Ok(Box::new(PoissonParams::read(section, label, context)?)),

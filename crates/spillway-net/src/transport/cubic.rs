@@ -50,6 +50,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of CUBIC.
 pub(super) const KIND: Kind = Kind {
     id: "cubic",
+    results: 1,
     summary: "CUBIC: a window that is a cubic function of the time since the last loss",
     citation: "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
     needs: Needs::OF_WINDOW,

@@ -103,6 +103,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of DCQCN.
 pub(super) const KIND: Kind = Kind {
     id: "dcqcn",
+    results: 1,
     summary: "DCQCN: a rate that congestion notifications cut, for RDMA",
     citation: "Zhu et al.: SIGCOMM 2015, doi:10.1145/2785956.2787484",
     needs: Needs { base_rtt: true, ecn: Ecn::Always, echo: EcnEcho::PerPacket, ..Needs::OF_PACE },

@@ -48,6 +48,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of DCTCP.
 pub(super) const KIND: Kind = Kind {
     id: "dctcp",
+    results: 1,
     summary: "DCTCP: cut in proportion to the share of marked packets",
     citation: "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
     needs: Needs { ecn: Ecn::Always, echo: EcnEcho::PerPacket, ..Needs::OF_WINDOW },

@@ -54,6 +54,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of DCTCP with a rate.
 pub(super) const KIND: Kind = Kind {
     id: "dctcp-rdma",
+    results: 1,
     summary: "DCTCP with a rate, as simulators of RDMA have it: cut in proportion to the share of \
               marked packets",
     citation: "alibaba-edu/High-Precision-Congestion-Control, mode 8; Alizadeh et al.: SIGCOMM 2010",

@@ -76,6 +76,7 @@ use spillway_settings::{Range, Section, SettingsError, Value};
 /// The row of HPCC.
 pub(super) const KIND: Kind = Kind {
     id: "hpcc",
+    results: 1,
     summary: "HPCC: window and pace by what is in flight on the path's busiest link, from in-band \
               telemetry",
     citation: "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",

@@ -13,6 +13,9 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
+    /// Its results number, which rises whenever runs that name it come to something else, though
+    /// nothing else of them has changed.
+    pub results: u32,
     /// What it needs besides acks.
     pub needs: Needs,
     pub(super) read: fn(&mut Section) -> Result<DriverParams, SettingsError>,

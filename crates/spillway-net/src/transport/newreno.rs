@@ -40,6 +40,7 @@ use super::window::{Ack, CongestionControl, Window};
 /// The row of NewReno.
 pub(super) const KIND: Kind = Kind {
     id: "newreno",
+    results: 1,
     summary: "TCP NewReno with SACK: halve the window for a loss",
     citation: "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
     needs: Needs::OF_WINDOW,

@@ -59,6 +59,7 @@ use spillway_settings::{Section, SettingsError};
 /// The row of pFabric.
 pub(crate) const KIND: Kind = Kind {
     id: "pfabric",
+    results: 1,
     summary: "begin at line rate and react to timeouts alone, as pFabric",
     citation: "Alizadeh et al.: SIGCOMM 2013, doi:10.1145/2486001.2486031, section 4.3",
     needs: Needs {

@@ -59,6 +59,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of PowerTCP.
 pub(super) const KIND: Kind = Kind {
     id: "powertcp",
+    results: 1,
     summary: "PowerTCP: window and pace by the power of the busiest port, from in-band telemetry",
     citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 1",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },

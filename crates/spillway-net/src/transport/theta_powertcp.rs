@@ -60,6 +60,7 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of theta-PowerTCP.
 pub(super) const KIND: Kind = Kind {
     id: "theta-powertcp",
+    results: 1,
     summary: "theta-PowerTCP: window and pace by the power of the path, from round trips",
     citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
     needs: Needs { base_rtt: true, ..Needs::OF_PACE },

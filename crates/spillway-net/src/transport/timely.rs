@@ -86,6 +86,7 @@ use spillway_engine::Time;
 /// The row of TIMELY.
 pub(super) const KIND: Kind = Kind {
     id: "timely",
+    results: 1,
     summary: "TIMELY: pace by the gradient of round trips",
     citation: "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
     needs: Needs { base_rtt: true, ..Needs::OF_PACE },

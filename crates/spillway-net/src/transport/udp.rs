@@ -12,6 +12,7 @@ use spillway_settings::{Section, SettingsError};
 /// The row of open loop.
 pub(super) const KIND: Kind = Kind {
     id: "udp",
+    results: 1,
     summary: "open loop: packets at a constant rate or as a Poisson process, never retransmitted",
     citation: "",
     needs: Needs::OF_WINDOW,
