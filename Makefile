@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow test-rl rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow digests test-rl rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -58,6 +58,11 @@ test-slow: $(VENV)/.tools
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
 		--ignored --skip written::
 	$(MAKE) -j 2 fuzz FUZZ_SECONDS=5
+
+## digests: what runs come to, kept anew where results numbers have risen
+digests: $(VENV)/.tools
+	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
+		--ignored written::digests
 
 # torch alone is several GB, so that nothing else needs it.
 $(VENV)/.train: $(VENV)/.tools requirements-train.lock
