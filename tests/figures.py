@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Reduction
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
@@ -39,6 +40,7 @@ BURSTS = Figure(
 )
 
 
+@basis.results(1)
 def square(report, *, x: float, scheme: str, seed: int, log: str, gate: str = "") -> dict:
     """x squared, noted in a file; waits before points from 3 on while a gate is missing."""
     while gate and x >= 3 and not Path(gate).exists():
@@ -49,6 +51,7 @@ def square(report, *, x: float, scheme: str, seed: int, log: str, gate: str = ""
     return {"square": x * x}
 
 
+@basis.results(1)
 def interrupting(report, *, x: float, scheme: str, seed: int) -> dict:
     """Its second point is where somebody types Ctrl-C."""
     if x == 2:

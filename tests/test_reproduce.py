@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ import figures
 import spillway
 from spillway import parquet
 from spillway.errors import ScenarioError
-from spillway.reproduce import harness, point, samples, write
+from spillway.reproduce import basis, harness, point, samples, write
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Scale, along, product
@@ -56,10 +57,66 @@ def test_a_key_is_that_of_the_resolved_scenario():
     assert key(by_default) == key(Run(str(TINY), ("transport.kind=dctcp",)))
 
 
-def test_a_key_tells_builds_apart(monkeypatch):
-    before = key()
+def test_a_key_hangs_on_the_results_numbers_of_what_is_named(monkeypatch):
+    """And not on how the program is built, nor on numbers of what the run does not name."""
+    before, other = key(), key(scheme=figures.LQD)
+    real = point.Scenario.read
+
+    def raised(name):
+        def read(scenario):
+            found = real(scenario)
+            numbers = {of: number + (of == name) for of, number in found.results.items()}
+            return SimpleNamespace(
+                resolved=found.resolved,
+                results=numbers,
+                files=found.files,
+                expected_packets=found.expected_packets,
+            )
+
+        monkeypatch.setattr(point.Scenario, "read", read)
+        return key(), key(scheme=figures.LQD)
+
+    assert raised("nothing") == (before, other)
+    now = raised("sharing.dt")
+    assert now[0] != before and now[1] == other
+    now = raised("engine")
+    assert now[0] != before and now[1] != other
     monkeypatch.setattr(point, "build", lambda: "another")
-    assert key() != before
+    assert raised("nothing") == (before, other)
+
+
+def test_a_key_hangs_on_what_its_function_says(monkeypatch, tmp_path):
+    def computed_key(**more):
+        monkeypatch.setitem(basis._OF, figures.square, basis.Basis(**{**plain, **more}))
+        figure = figures.computed(log="x")
+        scheme, scale = figure.schemes[0], figure.scales["quick"]
+        return figure.measure.task(figure.points[0], scheme, 1, scale).key
+
+    plain = {"results": 1, "on": (), "libraries": (), "files": ()}
+    before = computed_key()
+    assert computed_key() == before
+    others = [
+        computed_key(results=2),
+        computed_key(on=("sharing.dt",)),
+        computed_key(on=basis.EVERYTHING),
+        computed_key(libraries=("numpy",)),
+        computed_key(files=("figures.py",)),
+    ]
+    assert len({before, *others}) == 6
+    all_numbers = basis._core.results()
+    risen = {**all_numbers, "sharing.lqd": 99}
+    monkeypatch.setattr(basis, "_core", SimpleNamespace(results=lambda: risen))
+    assert computed_key(on=("sharing.dt",)) == others[1]
+    assert computed_key(on=basis.EVERYTHING) != others[2]
+
+
+def test_a_function_without_a_results_number_is_refused():
+    figure = figures.computed("computed")
+    with pytest.raises(
+        spillway.ScenarioError, match=r"figures:computed has no results number"
+    ) as told:
+        harness.plan([figure], "quick")
+    assert "@spillway.reproduce.basis.results(1)" in str(told.value.hint)
 
 
 def test_a_key_tells_contents_of_files_apart(tmp_path):

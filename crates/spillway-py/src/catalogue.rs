@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use spillway_net::results::{Numbers, all};
 use spillway_net::simulation::SIGNALS;
 use spillway_net::traffic::NAMED_SIZES;
 use spillway_net::{tagging, topology, traffic, transport};
@@ -45,6 +46,14 @@ pub fn catalogue() -> String {
         "signals": signals.collect::<Value>(),
     })
     .to_string()
+}
+
+/// The results numbers of all that has one, the slotted model's among them.
+#[pyfunction]
+pub fn results() -> Numbers {
+    let mut numbers = all();
+    numbers.insert("slotted".into(), spillway_slotted::RESULTS);
+    numbers
 }
 
 fn policies(entries: Vec<Entry>) -> Value {

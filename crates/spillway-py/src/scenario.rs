@@ -9,6 +9,7 @@ use spillway_engine::Time;
 use spillway_net::extensions::Extensions;
 use spillway_net::facts::{expected_packets, facts};
 use spillway_net::record::Record;
+use spillway_net::results::{self, Numbers};
 use spillway_net::scenario::{Limits, RecordReader, Sources, assignments};
 use spillway_settings::{Content, NamedFile, Section, Table, Value, check_depth};
 use std::path::PathBuf;
@@ -28,6 +29,9 @@ pub struct Scenario {
     /// The scenario as TOML, every value written out.
     #[pyo3(get)]
     resolved: String,
+    /// The results numbers of what it names.
+    #[pyo3(get)]
+    results: Numbers,
     /// Warnings: what is valid but may be a mistake.
     #[pyo3(get)]
     warnings: Vec<String>,
@@ -128,6 +132,7 @@ impl Scenario {
             name: read.name.clone(),
             seed: read.seed,
             resolved: read.resolved.to_string(),
+            results: results::numbers(&read.resolved),
             warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),

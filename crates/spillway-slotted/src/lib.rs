@@ -19,3 +19,6 @@ pub use error::{Confusion, PredictionError, flipped, prediction_error};
 pub use model::{Outcome, environment, run, run_observed, run_policy};
 pub use optimum::optimum;
 pub use policy::read_policy;
+
+/// The results number of the slotted model: it rises when results change, though no policy does.
+pub const RESULTS: u32 = 1;

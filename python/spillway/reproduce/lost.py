@@ -10,6 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from spillway.quantities import quantity
+from spillway.reproduce import basis
 from spillway.reproduce.metric import Total
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ PACKETS = Total(WITHIN, "packets lost", "packets")
 """Packets lost from the end of the warm-up on."""
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, int]:
     """Packets lost from `warmup` on, by reason.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
-import inspect
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spillway import _core
 from spillway.checksums import digest
 from spillway.progress import Progress
-from spillway.reproduce import samples
+from spillway.reproduce import basis, samples
 from spillway.run import run_to
 from spillway.scenario import Scenario
 
@@ -24,6 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from spillway.reproduce.figure import Point, Scale, Scheme, Value
+
+NUMBERS = 1
+"""The results number of what is taken from a run: its summary's numbers, and samples of flows."""
 
 Report = Callable[[Progress | None], object]
 """Called during the computation of a point; raises KeyboardInterrupt to end it."""
@@ -72,7 +73,7 @@ class Run:
     prepare: Mapping[str, str] = field(default_factory=dict)
     """By scheme: a function, named in the same way, that prepares what a run needs and returns
     further assignments. Its arguments are `report`, as below, and the scale's parameters by name.
-    Its results depend only on these, the package and the compiled core.
+    Its results depend only on these, and on what its `basis` says.
     """
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
@@ -103,13 +104,16 @@ class Run:
             return Outcome(numbers, kept, text)
 
         files = {key: digest(scenario.folder / file) for key, file in read.files}
-        also = named(self.also) if self.also else None
-        what: dict[str, Any] = {"also": self.also, "code": _file_of(also)} if also else {}
-        before = named(self.prepare[scheme.name]) if scheme.name in self.prepare else None
-        if before is not None:
-            made = {"prepare": self.prepare[scheme.name], "parameters": scale.parameters}
-            what |= {**made, "package": _code(before)}
-        key = _key(scenario=resolved, files=files, **what)
+        what: dict[str, Any] = {}
+        also = before = None
+        if self.also:
+            also = basis.named(self.also)
+            what["also"] = basis.of(self.also)
+        if scheme.name in self.prepare:
+            before = basis.named(self.prepare[scheme.name])
+            what["prepare"] = basis.of(self.prepare[scheme.name])
+            what["parameters"] = dict(scale.parameters)
+        key = _key(scenario=resolved, files=files, results=read.results, **what)
         label = f"{point.label} {scheme.name} seed {seed}"
         return Task(key, label, run, read.expected_packets())
 
@@ -127,7 +131,7 @@ class Computed:
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The call for the point."""
-        function = named(self.function)
+        function = basis.named(self.function)
         parameters: dict[str, Value] = {
             **scale.parameters,
             **point.values,
@@ -139,15 +143,8 @@ class Computed:
             report(None)
             return Outcome(dict(function(report, **parameters)))
 
-        key = _key(function=self.function, code=_code(function), parameters=parameters)
+        key = _key(function=basis.of(self.function), parameters=parameters)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
-
-
-def named(function: str) -> Callable[..., Any]:
-    """The function that `module:function` names."""
-    module, _, name = function.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
 
 
 def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
@@ -172,30 +169,6 @@ def build() -> str:
     return digest(Path(_core.__file__))
 
 
-def _code(function: Callable[..., object]) -> dict[str, str]:
-    """The code that a function may call: its own file, and this whole package."""
-    return {**_package(), "": _file_of(function)}
-
-
-def _file_of(function: Callable[..., object]) -> str:
-    """The file that defines a function."""
-    source = inspect.getsourcefile(function)
-    return digest(Path(source)) if source else ""
-
-
-@functools.cache
-def _package() -> dict[str, str]:
-    folder = Path(__file__).parent.parent
-    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.safetensors")])
-    return {str(file.relative_to(folder)): digest(file) for file in files}
-
-
-@functools.cache
-def _form() -> list[str]:
-    """The code that computes numbers from a run."""
-    return [digest(Path(file)) for file in (__file__, str(samples.__file__))]
-
-
 def _key(**given: Any) -> str:
-    text = json.dumps({"form": _form(), "build": build(), **given}, sort_keys=True)
+    text = json.dumps({"numbers": NUMBERS, **given}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway.quantities import quantity
+from spillway.reproduce import basis
 from spillway.reproduce.metric import Number
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ FREE_WHEN_LOST = Number(
 )
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """The share of the switch's buffer that was free when a byte was lost: the mean over all bytes.
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, Value, along
@@ -26,6 +27,7 @@ RATIO = Number("ratio", "throughput of LQD over that of the algorithm", "LQD / A
 SENT = Number("sent", "packets sent", "packets")
 
 
+@basis.results(1, on=("slotted", "sharing."))
 def point(
     report: Callable[[None], object],
     *,

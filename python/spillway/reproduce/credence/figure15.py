@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.credence.traces import MORE_QUERIES, traced
 from spillway.reproduce.draw import Lines, Panel
@@ -41,6 +42,7 @@ LEAVES = Number("leaf_share", "drops that are at leaves", "% of all", 100)
 GAIN = Number("f1_gain", "F1 against that of four trees", "F1 gained")
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def point(
     report: Report, *, trees: int, scheme: str, seed: int, duration: str, one_in: int
 ) -> Mapping[str, float | None]:

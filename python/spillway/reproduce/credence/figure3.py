@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from spillway.reproduce import basis
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
@@ -52,6 +53,7 @@ def arrivals(example: str, ports: int, buffer: int, rounds: int) -> Arrivals:
     return Arrivals.of_slots(ports, slots)
 
 
+@basis.results(1, on=("slotted", "sharing."))
 def point(
     report: Callable[[None], object],
     *,

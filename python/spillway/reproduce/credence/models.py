@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from spillway.reproduce import basis
 from spillway.reproduce.credence import figure7, figure10, setup
 from spillway.reproduce.credence.schemes import CREDENCE, LQD
 from spillway.reproduce.credence.traces import MORE_QUERIES, traced, wait
@@ -30,6 +31,7 @@ TWO = Scheme("two features", _ASKS, style=4)
 SCHEMES = (LQD, CREDENCE, TIERS, SWITCHES, TWO)
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """Leaves use a model trained on leaves' drops, spines one trained on spines' drops."""
     from spillway.oracle import train
@@ -40,6 +42,7 @@ def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     return _made(report, "tiers", make, duration, one_in, MORE_QUERIES)
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """Every switch uses a model trained on its own drops, as in the authors' program."""
     from spillway.oracle import train_each
@@ -50,6 +53,7 @@ def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     return _made(report, "switches", make, duration, one_in)
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def two_features(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """All use one forest with only queue and occupancy as features, as in section 4.1."""
     from spillway.oracle import train

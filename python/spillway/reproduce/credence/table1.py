@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
@@ -32,6 +33,7 @@ SCHEMES = tuple(
 )
 
 
+@basis.results(1, on=("slotted", "sharing."))
 def point(
     report: Callable[[None], object],
     *,

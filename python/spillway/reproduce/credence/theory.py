@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Plain
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
@@ -27,6 +28,7 @@ LEMMA_1, PERFECT, THEOREM_1, THEOREM_2 = (
 )
 
 
+@basis.results(1, on=("slotted", "sharing."))
 def point(
     report: Callable[[None], object],
     *,

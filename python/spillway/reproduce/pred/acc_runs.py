@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.reproduce import basis
 from spillway.reproduce.figure import Point, Scheme, along, product
 from spillway.reproduce.metric import Number
 from spillway.reproduce.pred import agents, star
@@ -100,6 +101,7 @@ _LINE_GBPS = 10.0
 _SHORT = 100_000
 
 
+@basis.results(1, on=basis.EVERYTHING, files=("agents/*.safetensors",))
 def point(
     report: Callable[[object], object],
     *,

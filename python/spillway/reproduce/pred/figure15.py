@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Plain, Reduction
 from spillway.reproduce.figure import Figure, Scheme, along
 from spillway.reproduce.pred import star
@@ -46,6 +47,7 @@ _SECTION = "section 6.3.2, Figure 15"
 _STATIC = (ECN, ECN_SHARP, CODEL)
 
 
+@basis.results(1)
 def shown(result: Result) -> dict[str, float]:
     """The numbers of the queue, and the queue itself over 40 ms from the end of the warm-up."""
     begin = star.warmup_us(result)

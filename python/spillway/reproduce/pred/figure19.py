@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway.reproduce import series
+from spillway.reproduce import basis, series
 from spillway.reproduce.claim import Claim, Plain, Reduction
 from spillway.reproduce.figure import Figure, Scheme, along
 from spillway.reproduce.metric import Number
@@ -32,6 +32,7 @@ PEAK = Number("queue.peak", "longest queue as 6 flows begin", "packets")
 USED = Number("line.used", "share of the line in use", "% of the line", 100)
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float]:
     """Means of the queue before and after the second flows begin, its peak, and the line's use."""
     time, held = star.queue(result)

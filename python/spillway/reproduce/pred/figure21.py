@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Variants
 from spillway.reproduce.draw import Panel as Metric
@@ -129,6 +130,7 @@ PFC = replace(
 _BEGIN_MS, _END_MS, _STEP_US = 100, 110, 10
 
 
+@basis.results(1)
 def shown(result: Result) -> dict[str, float]:
     """The numbers of the queue, and the queue itself over 10 ms."""
     return star.numbers(result) | star.over_time(result, _BEGIN_MS * 1e3, _END_MS * 1e3, _STEP_US)

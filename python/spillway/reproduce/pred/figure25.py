@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Plain, Reduction
 from spillway.reproduce.figure import Figure, along
 from spillway.reproduce.metric import Number
@@ -26,6 +27,7 @@ BOTH = Number("counted.both", "flows counted, 36 there", "flows")
 RESET = Number("counted.reset_us", "until the count is that of 18 again", "us")
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """The mean count before the burst and while it lasts, and how long it stays high after it."""
     time, counted = star.column(result, "flows")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.figure import Figure, choice
 from spillway.reproduce.metric import Number
@@ -32,6 +33,7 @@ WHOLE = Number("lambda.whole_ms", "until the whole change after 2 s is made, to 
 UNREST = Number("lambda.deviation", "standard deviation of lambda, 1.5 s to 2 s", "per 100 KB")
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """How lambda moves as the workload changes."""
     time, values = star.column(result, "lambda")

@@ -1,5 +1,6 @@
 """Figure 3: RED with an unchanging slope, over the number of flows."""
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.draw import Panel as Metric
@@ -85,6 +86,7 @@ FIGURE = Figure(
 _BEGIN_MS, _END_MS, _STEP_US = 20, 40, 20
 
 
+@basis.results(1)
 def shown(result: Result) -> dict[str, float]:
     """The numbers of the queue, and the queue itself over 20 ms."""
     return star.numbers(result) | star.over_time(result, _BEGIN_MS * 1e3, _END_MS * 1e3, _STEP_US)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Panel, Variants
 from spillway.reproduce.figure import Figure, Point, Scheme, choice, product
@@ -115,6 +116,7 @@ BUSY = Number("queue.busy_us", "mean time from an empty queue to the next", "us"
 EMPTY = Number("queue.empty", "samples with an empty queue", "%", 100)
 
 
+@basis.results(1)
 def over_time(result: Result) -> dict[str, float]:
     """How long the queue is held at a time, and the queue over 30 ms."""
     time, held = star.queue(result)

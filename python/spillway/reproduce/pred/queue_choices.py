@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Reduction
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Scheme, along, choice
@@ -121,6 +122,7 @@ LATE = Number("lambda.late", "mean lambda in the last fifth", "per 100 KB")
 WANDERING = Number("lambda.deviation", "its standard deviation in the last fifth", "per 100 KB")
 
 
+@basis.results(1)
 def settling(result: Result) -> dict[str, float]:
     """Lambda over time, and where it is early and late."""
     _, values = star.column(result, "lambda")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from spillway.reproduce import basis
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
@@ -47,6 +48,7 @@ COUNTED = {
 }
 
 
+@basis.results(1, on=("aqm.pred",))
 def point(
     report: Callable[[None], object], *, flows: int, scheme: str, seed: int
 ) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spillway.quantities import quantity
-from spillway.reproduce import series
+from spillway.reproduce import basis, series
 from spillway.reproduce.figure import Point, Scale, Scheme, Value
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Run
@@ -207,6 +207,7 @@ def about(held: Floats) -> dict[str, float]:
     }
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float]:
     """The receiver's queue, and what its AQM marks by, from the warm-up on."""
     _, held = queue(result)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.quantities import quantity
+from spillway.reproduce import basis
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scheme
 from spillway.reproduce.metric import Number
@@ -32,11 +33,13 @@ LAST_LAMBDA = Number("trials.lambda", "lambda of the last trial", "per 100 KB")
 LAST_MIN = Number("trials.min", "min of the last trial", "packets")
 
 
+@basis.results(1)
 def early(result: Result) -> dict[str, float]:
     """The first decisions once the flows have begun."""
     return _told(result, slice(_BEGIN, _BEGIN + _COUNT))
 
 
+@basis.results(1)
 def all_(result: Result) -> dict[str, float]:
     """All decisions."""
     return _told(result, slice(None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, choice, product
@@ -39,6 +40,7 @@ FEW = "20 jobs, one every 20 ms"
 """The generator's own density."""
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def run(
     report: Report, *, kind: str, choice: str, scheme: str, seed: int, until_ms: int
 ) -> dict[str, float]:

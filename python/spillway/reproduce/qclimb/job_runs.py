@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from spillway.reproduce import basis
 from spillway.reproduce.qclimb import forests, setup
 from spillway.reproduce.qclimb.forests import Way
 from spillway.reproduce.qclimb.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
@@ -72,6 +73,7 @@ SPARSE = Place("qclimb-testbed", 16, ("topology.hosts=16",))
 _SPARSE_JOBS, _SPARSE_MS = 20, 60_000
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def on_testbed(
     report: Report, *, kind: str, scheme: str, seed: int, until_ms: int
 ) -> dict[str, float]:
@@ -79,6 +81,7 @@ def on_testbed(
     return run(report, TESTBED, Way(), kind, scheme, seed, until_ms)
 
 
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def in_simulation(
     report: Report, *, kind: str, scheme: str, seed: int, until_ms: int
 ) -> dict[str, float]:

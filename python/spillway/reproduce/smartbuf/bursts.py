@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spillway.quantities import quantity
-from spillway.reproduce import lost
+from spillway.reproduce import basis, lost
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +20,7 @@ CLOSE_PS = 1_000_000_000
 """Bursts that begin within a millisecond are close in time."""
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """Numbers about bursts at leaves that were detected from `warmup` on and ended before the run.
 

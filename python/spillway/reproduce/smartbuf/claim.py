@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from spillway.reproduce import samples
+from spillway.reproduce import basis, samples
 from spillway.reproduce.claim import Claim, Plain, Reduction
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Scale, Scheme
@@ -80,6 +80,7 @@ LEARNED = replace(
 )
 
 
+@basis.results(1, on=basis.EVERYTHING)
 def from_unbounded(
     report: Callable[[object], object],
     *,

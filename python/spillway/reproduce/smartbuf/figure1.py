@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.quantities import quantity
-from spillway.reproduce import series
+from spillway.reproduce import basis, series
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.figure import Figure, Scale
 from spillway.reproduce.metric import Number
@@ -27,6 +27,7 @@ _BEFORE, _SHOWN = 300, 3_000
 CLOSE = Number("bursts.close", "share of bursts with another close by")
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """Numbers about all bursts, and the queues of the first two ports whose bursts are close."""
     found = bursts.numbers(result)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway.reproduce import series
+from spillway.reproduce import basis, series
 from spillway.reproduce.claim import Claim, Excess, Over, Plain
 from spillway.reproduce.figure import Figure, Point, Scale
 from spillway.reproduce.metric import Number
@@ -40,6 +40,7 @@ SHARE = Number("flows.least_share", "least share of the buffer, of that before t
 LOST = Number("flows.lost_packets", "packets that the long flows lose", "packets")
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float]:
     """Throughputs of the long flows during the last incast; earlier ones taught Smartbuf."""
     begin = _FIRST_US + (_QUERIES - 1) * _QUERY_US - _BEFORE_US

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.quantities import quantity
+from spillway.reproduce import basis
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
@@ -75,6 +76,7 @@ FIGURE = Figure(
 )
 
 
+@basis.results(1, on=basis.EVERYTHING)
 def beside_unbounded(
     report: Callable[[object], object],
     *,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spillway.quantities import quantity
-from spillway.reproduce import series
+from spillway.reproduce import basis, series
 from spillway.reproduce.figure import Figure, Scale
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Run
@@ -22,6 +22,7 @@ WINDOW_MS = 100
 WITHIN = 0.02
 
 
+@basis.results(1)
 def numbers(result: Result) -> dict[str, float | None]:
     """The mean prediction in each window, in KB, and the time from which it is stable.
 
