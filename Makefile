@@ -51,18 +51,20 @@ test-rust: $(VENV)/.tools
 	$(CARGO_TEST)
 
 test-python: build
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 -m "not slow"
 
 ## test-slow: what takes minutes, and is left out of test
-test-slow: $(VENV)/.tools
+test-slow: build
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
 		--ignored --skip written::
+	$(BIN)/pytest -q -n 2 -m slow
 	$(MAKE) -j 2 fuzz FUZZ_SECONDS=5
 
-## digests: what runs come to, kept anew where results numbers have risen
-digests: $(VENV)/.tools
+## digests: what runs and figures come to, kept anew where results numbers have risen
+digests: build
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
 		--ignored written::digests
+	$(BIN)/python tests/baseline.py
 
 # torch alone is several GB, so that nothing else needs it.
 $(VENV)/.train: $(VENV)/.tools requirements-train.lock
