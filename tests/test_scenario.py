@@ -318,3 +318,34 @@ def test_any_value_of_a_dict_arrives(seed, drops, name):
     given.update(seed=seed, name=name, record={"drops": drops})
     read = Scenario(given).resolved
     assert (read["seed"], read["name"], read["record"]["drops"]) == (seed, name, drops)
+
+
+@pytest.mark.parametrize(
+    ("sets", "kind", "path"),
+    [
+        (["switch.bufer=1MB"], "unknown-key", "switch.bufer"),
+        (["traffic.nobody.load=0.1"], "unknown-key", "traffic.nobody.load"),
+        (["seed.x=1"], "unknown-key", "seed.x"),
+        (
+            ["switch.sharing.alpha=[1]", "switch.sharing.alpha[3]=1"],
+            "unknown-key",
+            "switch.sharing.alpha[3]",
+        ),
+        (
+            ["record.port_interval=1us", "record.port_switch=leaf99"],
+            "unknown-place",
+            "record.port_switch",
+        ),
+        (["record.port_switch=leaf0"], "unused-key", "record.port_switch"),
+        (["traffic=[{ name = 'x', kind = 'poisson' }]"], "missing-key", "traffic.x.sizes"),
+        (["switch.sharing={ kind = 'dt', alpha = -1 }"], "wrong-value", "switch.sharing.alpha"),
+        (["switch.sharing=dtt"], "wrong-value", "switch.sharing"),
+        (["switch.buffer=much"], "wrong-value", "switch.buffer"),
+        (["transport.kind=tcp"], "wrong-value", "transport.kind"),
+        (["stop=1us"], "other", "stop"),
+    ],
+)
+def test_an_error_says_of_which_kind_it_is_and_of_which_key(sets, kind, path):
+    with pytest.raises(spillway.ScenarioError) as told:
+        spillway.Scenario.load("incast-star").set(*sets).read()
+    assert (told.value.kind, told.value.path) == (kind, path)

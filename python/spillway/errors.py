@@ -34,14 +34,23 @@ class ScenarioError(SpillwayError, ValueError):
     """A scenario, or another request, is wrong.
 
     `path` is the dotted path of the wrong key, such as `switch.sharing.alpha`; it is empty if no
-    key is to blame.
+    key is to blame. `kind` is "unknown-key" (no such key, section or element), "unknown-place" (a
+    switch or host in the path that is not there), "unused-key" (it needs another setting),
+    "missing-key", "wrong-value" (of another type, out of range, or an unknown name), or "other".
     """
 
     def __init__(
-        self, text: str, hint: str | None = None, path: str = "", *, typed: str | None = None
+        self,
+        text: str,
+        hint: str | None = None,
+        path: str = "",
+        kind: str = "other",
+        *,
+        typed: str | None = None,
     ) -> None:
         super().__init__(text, hint, typed=typed)
         self.path = path
+        self.kind = kind
 
 
 class ScenarioWarning(UserWarning):

@@ -12,7 +12,7 @@ pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
         "" => error.problem,
         path => format!("{path}: {}", error.problem),
     };
-    scenario_error(py, text, error.hint, error.path)
+    raise(py, "ScenarioError", (text, error.hint, error.path, error.kind.name()))
 }
 
 /// Text that is not TOML, from a file if one is given.

@@ -2,9 +2,42 @@
 
 use std::fmt;
 
+/// What is wrong with a setting, for programs: they do not read its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// There is no such key, section or element.
+    UnknownKey,
+    /// A part of the key's path names a switch, a host or another place that is not there.
+    UnknownPlace,
+    /// The key means something only with another setting, which it needs.
+    UnusedKey,
+    /// A key without a default is missing.
+    MissingKey,
+    /// The value is of another type, out of range, or a name that is not known.
+    WrongValue,
+    /// Anything else: values that do not go together, files, limits.
+    Other,
+}
+
+impl ErrorKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::UnknownKey => "unknown-key",
+            ErrorKind::UnknownPlace => "unknown-place",
+            ErrorKind::UnusedKey => "unused-key",
+            ErrorKind::MissingKey => "missing-key",
+            ErrorKind::WrongValue => "wrong-value",
+            ErrorKind::Other => "other",
+        }
+    }
+}
+
 /// A wrong setting. Its text names the key by its dotted path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct SettingsError {
+    /// What kind of error it is.
+    pub kind: ErrorKind,
     /// The key's dotted path, such as `switch.sharing.alpha`.
     pub path: String,
     /// What is wrong and what was expected.
@@ -16,7 +49,13 @@ pub struct SettingsError {
 impl SettingsError {
     /// A problem with the key at `path`.
     pub fn new(path: impl Into<String>, problem: impl Into<String>) -> SettingsError {
-        SettingsError { path: path.into(), problem: problem.into(), hint: None }
+        let (path, problem) = (path.into(), problem.into());
+        SettingsError { kind: ErrorKind::Other, path, problem, hint: None }
+    }
+
+    /// The same error, of this kind.
+    pub fn of(self, kind: ErrorKind) -> SettingsError {
+        SettingsError { kind, ..self }
     }
 
     /// Adds a hint.

@@ -10,7 +10,7 @@ mod section;
 mod whole;
 
 pub use depth::{check_depth, parse};
-pub use error::{SettingsError, nearest_name};
+pub use error::{ErrorKind, SettingsError, nearest_name};
 pub use files::{Content, Files, NamedFile, Reader};
 pub use overrides::{apply, place_in, value_of};
 pub use section::{Key, Range, Section, is_line};

@@ -1,7 +1,7 @@
 //! `--set key=value`: changing a scenario by dotted paths before it is read.
 
 use crate::depth::{check_depth, parse};
-use crate::error::SettingsError;
+use crate::error::{ErrorKind, SettingsError};
 use toml::{Table, Value};
 
 /// Applies one `key=value` to a scenario that has not been read yet, and returns whether this
@@ -124,11 +124,12 @@ fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<()
                 _ => {
                     let problem = format!("there is no {first} called {:?}", rest[0]);
                     let valid = format!("valid here: {}", names.join(", "));
-                    Err(SettingsError::new(path, problem).hint(valid))
+                    Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey).hint(valid))
                 }
             }
         }
-        _ => Err(SettingsError::new(path, format!("{first} has no keys below it"))),
+        _ => Err(SettingsError::new(path, format!("{first} has no keys below it"))
+            .of(ErrorKind::UnknownKey)),
     }
 }
 
@@ -141,7 +142,9 @@ fn set_element(
     rest: &[&str],
     value: Value,
 ) -> Result<(), SettingsError> {
-    let refused = |problem: String, hint: String| Err(SettingsError::new(path, problem).hint(hint));
+    let refused = |problem: String, hint: String| {
+        Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey).hint(hint))
+    };
     let Some(Value::Array(list)) = found else {
         let hint = format!("set the whole list first, as in {name}=[1, 2]");
         return refused(format!("there is no list {name} of which to change an element"), hint);
@@ -159,7 +162,7 @@ fn set_element(
         ([], rest, Value::Table(inner)) => set(inner, path, rest, value),
         ([], ..) => {
             let problem = format!("{name}[{place}] has no keys below it");
-            Err(SettingsError::new(path, problem))
+            Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey))
         }
         (deeper, rest, inner) => {
             set_element(Some(inner), path, &format!("{name}[{place}]"), deeper, rest, value)

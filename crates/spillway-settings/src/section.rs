@@ -4,7 +4,7 @@
 //! This one list of questions validates what was given, fills in what was not, produces the
 //! resolved table, and documents the section (`spillway list`): nothing is stated twice.
 
-use crate::error::{SettingsError, nearest_name};
+use crate::error::{ErrorKind, SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
 use spillway_engine::{Rate, Time};
 use std::fmt;
@@ -147,7 +147,9 @@ impl Section {
     pub fn needs(&self, setting: &str, keys: &[&str]) -> Result<()> {
         match keys.iter().find(|key| self.has(key)) {
             None => Ok(()),
-            Some(key) => Err(self.error(key, format!("it needs {setting}"))),
+            Some(key) => {
+                Err(self.error(key, format!("it needs {setting}")).of(ErrorKind::UnusedKey))
+            }
         }
     }
 
@@ -470,7 +472,8 @@ impl Section {
         };
         if !ids.clone().any(|id| id == kind) {
             let problem = format!("{kind:?} is not known; expected {takes}");
-            return Err(SettingsError::new(path, problem).hint(nearest_name(&kind, ids)));
+            let error = SettingsError::new(path, problem).of(ErrorKind::WrongValue);
+            return Err(error.hint(nearest_name(&kind, ids)));
         }
         let mut section = Section::new(path, parameters);
         section.place = self.place_of(key);
@@ -523,7 +526,8 @@ impl Section {
     pub fn finish(self) -> Result<Table> {
         if let Some(key) = self.given.keys().next() {
             let names = self.valid_names();
-            let error = SettingsError::new(self.path_of(key), "unknown key");
+            let error =
+                SettingsError::new(self.path_of(key), "unknown key").of(ErrorKind::UnknownKey);
             return Err(error.hint(nearest_name(key, names.iter().map(String::as_str))));
         }
         Ok(self.resolved)
@@ -542,7 +546,7 @@ impl Section {
             Some(value) => value,
             None => {
                 let problem = format!("missing; expected {takes}");
-                return Err(self.error(key, problem));
+                return Err(self.error(key, problem).of(ErrorKind::MissingKey));
             }
         };
         self.resolved.insert(key.into(), value.clone());
@@ -560,7 +564,7 @@ impl Section {
             Some(text) if is_negative(text) => "must not be negative",
             text => text.and_then(quantity::excess).unwrap_or("is not valid"),
         };
-        self.error(key, format!("{value} {problem}; expected {takes}"))
+        self.error(key, format!("{value} {problem}; expected {takes}")).of(ErrorKind::WrongValue)
     }
 }
 

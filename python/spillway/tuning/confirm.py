@@ -121,7 +121,7 @@ def run(
             return None
         except MissingError as error:
             who = "the default" if place < len(confirmation.seeds) else "the tuned scenario"
-            which = "" if str(error).startswith("seed ") else f", seed {seed}"
+            which = f", seed {seed}" if error.seed is None else ""
             hint = "confirm with other seeds, or for longer"
             raise SpillwayError(f"{who}{which}: {error}", hint) from None
         finally:

@@ -114,7 +114,11 @@ def _mean(found: Expression, readings: Readings, default: float | None = None) -
 
 
 class MissingError(Exception):
-    """A run has no such number."""
+    """A run has no such number; `seed` is that of the run, if it is one's."""
+
+    def __init__(self, text: str, seed: int | None = None) -> None:
+        super().__init__(text if seed is None else f"seed {seed} {text}")
+        self.seed = seed
 
 
 class Aims:
@@ -150,11 +154,11 @@ class Aims:
         found: dict[str, list[float]] = {name: [] for name in self._read}
         for summary in summaries:
             if summary["status"] == "deadlock":
-                raise MissingError(f"seed {summary['seed']} ended in a deadlock")
+                raise MissingError("ended in a deadlock", summary["seed"])
             for name, read in self._read.items():
                 value = read(summary)
                 if value is None:
-                    raise MissingError(f"seed {summary['seed']} has no {name}: no flow counts")
+                    raise MissingError(f"has no {name}: no flow counts", summary["seed"])
                 found[name].append(float(value))
         self._check(found)
         return found

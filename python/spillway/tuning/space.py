@@ -385,7 +385,7 @@ class Space:
         try:
             self.base.set(*above, f"{parameter.key}={value}").checked()
         except ScenarioError as error:
-            if any(text in str(error) for text in _NO_KEY) and self._concerns(error, parameter):
+            if error.kind in _NO_KEY and self._concerns(error, parameter):
                 return error
             if is_checked and self._is_to_blame(error, parameter):
                 raise
@@ -393,7 +393,7 @@ class Space:
 
     def _is_to_blame(self, error: ScenarioError, parameter: Parameter) -> bool:
         """Whether no other parameter could make a value valid."""
-        if any(text in str(error) for text in _NO_VALUE):
+        if error.kind == "wrong-value":
             return self._concerns(error, parameter)
         # A policy may lack a key that is varied, too. That two numbers do not go together is of
         # no concern here.
@@ -401,10 +401,7 @@ class Space:
         return isinstance(parameter, Choices) and not has_below
 
 
-_NO_KEY = (": unknown key", ": there is no ", " has no element [", " has no keys below it")
-_NO_VALUE = tuple(
-    f" {wrong}; expected " for wrong in ("is not valid", "must not be negative", "is not known")
-)
+_NO_KEY = ("unknown-key", "unknown-place")
 
 
 def assignments(chosen: Mapping[str, str]) -> Assignments:

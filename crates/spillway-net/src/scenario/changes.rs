@@ -162,10 +162,10 @@ impl Scenario {
         for of_moment in self.changes[from..].chunk_by(|one, next| one.at == next.at) {
             let numbers: Vec<_> = of_moment.iter().map(Change::number).collect();
             changed.set(self, &numbers).map_err(|error| {
-                let SettingsError { path, problem, hint } = error;
-                let named = of_moment.iter().find(|change| change.key == path);
+                let named = of_moment.iter().find(|change| change.key == error.path);
                 let event = named.unwrap_or(&of_moment[0]).event.clone();
-                SettingsError { path: event, problem: format!("{path}: {problem}"), hint }
+                let problem = format!("{}: {}", error.path, error.problem);
+                SettingsError { path: event, problem, ..error }
             })?;
         }
         Ok(())

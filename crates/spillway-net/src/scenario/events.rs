@@ -4,7 +4,7 @@ use super::changes::Change;
 use super::{Result, numbered};
 use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError, Value, is_line, nearest_name};
+use spillway_settings::{ErrorKind, Range, Section, SettingsError, Value, is_line, nearest_name};
 use std::collections::BTreeSet;
 
 /// What happens to a link.
@@ -195,8 +195,9 @@ pub(super) fn unknown(
     topology: &Topology,
 ) -> SettingsError {
     let all = names_of(nodes.clone(), topology);
-    let error =
-        section.error(key, format!("there is no {name:?} in this topology; there are {all}"));
+    let error = section
+        .error(key, format!("there is no {name:?} in this topology; there are {all}"))
+        .of(ErrorKind::UnknownPlace);
     // Names of hosts in results are not suggested: they differ in the number only, so each is near
     // to any other.
     let of_results = topology.switch_names();

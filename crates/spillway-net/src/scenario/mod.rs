@@ -36,7 +36,9 @@ use crate::transport::{self, Access, ClosedLoop, LossDetection, Transport};
 use events::Event;
 use loads::Loads;
 use spillway_engine::Time;
-use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
+use spillway_settings::{
+    Content, ErrorKind, Files, NamedFile, Reader, Section, SettingsError, Table, Value,
+};
 use std::path::Path;
 use std::sync::Arc;
 use tags::Tags;
@@ -541,7 +543,7 @@ fn not_an_id(section: &str, given: &Value) -> SettingsError {
     let path = format!("{section}.transport");
     let hint = format!("it is written `{path}={id}`, and keys of this transport `{section}.KEY`");
     let problem = format!("{given} is not valid; expected the id of a transport");
-    SettingsError::new(path, problem).hint(hint)
+    SettingsError::new(path, problem).of(ErrorKind::WrongValue).hint(hint)
 }
 
 /// The key that tells how long connections last.

@@ -2,7 +2,7 @@
 
 use super::{Result, Scenario};
 use crate::topology::{Node, TIERS};
-use spillway_settings::{SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, SettingsError, nearest_name};
 
 impl Scenario {
     /// The switches of a tier, or the one with this name, and whether it is a name of one. It
@@ -23,7 +23,8 @@ impl Scenario {
         match found[..] {
             [node] => Ok((vec![topology.place_of(node)], true)),
             [] => {
-                let error = SettingsError::new(path, format!("there is no switch or tier {who:?}"));
+                let error = SettingsError::new(path, format!("there is no switch or tier {who:?}"))
+                    .of(ErrorKind::UnknownPlace);
                 let is_there =
                     |tier: &&str| topology.switches.iter().any(|each| each.tier == *tier);
                 let tiers = TIERS.into_iter().filter(is_there).map(String::from);

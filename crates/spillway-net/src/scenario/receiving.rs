@@ -4,7 +4,7 @@ use super::pfc::PfcSettings;
 use super::{Result, Scenario};
 use crate::topology::{Node, Topology};
 use spillway_engine::Rate;
-use spillway_settings::{Section, SettingsError, Table, Value, nearest_name, quantity};
+use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value, nearest_name, quantity};
 
 /// The path of the rates.
 const PATH: &str = "nic.receive_rate";
@@ -50,7 +50,9 @@ impl Receiving {
             let given = [("receive_buffer", buffer), ("receive_threshold", threshold)];
             return match given.iter().find(|(_, given)| given.is_some()) {
                 None => Ok(None),
-                Some((key, _)) => Err(section.error(key, "it needs `receive_rate`")),
+                Some((key, _)) => {
+                    Err(section.error(key, "it needs `receive_rate`").of(ErrorKind::UnusedKey))
+                }
             };
         };
         if !has_pfc {
@@ -196,7 +198,8 @@ fn hosts_called(topology: &Topology, path: &str, who: &str) -> Result<Vec<u32>> 
         .chain(topology.own_names.hosts.iter().cloned())
         .chain([OTHERS.to_string()])
         .collect();
-    let error = SettingsError::new(path, format!("there is no host {who:?}"));
+    let error =
+        SettingsError::new(path, format!("there is no host {who:?}")).of(ErrorKind::UnknownPlace);
     Err(error.hint(nearest_name(who, known.iter().map(String::as_str))))
 }
 

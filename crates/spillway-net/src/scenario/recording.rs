@@ -6,7 +6,7 @@ use crate::topology::{Node, SwitchSpec, Topology};
 use crate::traffic::Traffic;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
-use spillway_settings::{Range, Section, Value};
+use spillway_settings::{ErrorKind, Range, Section, Value};
 use spillway_switch::{Averaging, BurstTracing, FateTracing};
 
 /// Which decisions are kept.
@@ -96,7 +96,9 @@ impl Recording {
         let meaning = "whether queues that are empty at a sample have a row too";
         let empty_queues = section.optional_flag("empty_queues", meaning)?;
         if empty_queues.is_some() && queue_interval.is_none() {
-            return Err(section.error("empty_queues", "it needs `queue_interval`"));
+            return Err(section
+                .error("empty_queues", "it needs `queue_interval`")
+                .of(ErrorKind::UnusedKey));
         }
         let empty_queues = empty_queues.unwrap_or(false);
         let meaning = "whether the row of a flow tells how its losses were found and repaired";
@@ -140,13 +142,17 @@ impl Recording {
         let meaning = "only the ports of this switch, by its name or number";
         let port_switch = scope.read_switch(section, "port_switch", meaning)?;
         if port_switch.is_some() && port_interval.is_none() {
-            return Err(section.error("port_switch", "it needs `port_interval`"));
+            return Err(section
+                .error("port_switch", "it needs `port_interval`")
+                .of(ErrorKind::UnusedKey));
         }
         let aqm_interval = interval(section, "aqm_interval", "time between samples of AQMs")?;
         let meaning = "only the AQMs of this switch, by its name or number";
         let aqm_switch = scope.read_switch(section, "aqm_switch", meaning)?;
         if aqm_switch.is_some() && aqm_interval.is_none() {
-            return Err(section.error("aqm_switch", "it needs `aqm_interval`"));
+            return Err(section
+                .error("aqm_switch", "it needs `aqm_interval`")
+                .of(ErrorKind::UnusedKey));
         }
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
@@ -334,7 +340,9 @@ fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefin
     let Some(above) = above else {
         return match end {
             None => Ok(None),
-            Some(_) => Err(section.error("burst_end", "it needs `bursts`")),
+            Some(_) => {
+                Err(section.error("burst_end", "it needs `bursts`").of(ErrorKind::UnusedKey))
+            }
         };
     };
     let bursts = BurstDefinition { above, end: end.unwrap_or(0.5) };
@@ -377,6 +385,7 @@ fn read_flows(section: &mut Section) -> Result<Vec<u32>> {
         let list = value.as_array().and_then(|list| list.iter().map(number).collect());
         let list: Vec<u32> = list.ok_or_else(|| {
             s.error("windows", format!("{value} is not valid; expected a list of flow numbers"))
+                .of(ErrorKind::WrongValue)
         })?;
         s.put("windows", value);
         Ok(list)

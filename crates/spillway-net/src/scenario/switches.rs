@@ -10,7 +10,7 @@ use crate::topology::Topology;
 use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
-use spillway_settings::{Files, Section, SettingsError, Table, Value};
+use spillway_settings::{ErrorKind, Files, Section, SettingsError, Table, Value};
 use spillway_switch::aqm::{Aqm, AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, Scheduling, SchedulingParams, SchedulingPolicy};
@@ -109,7 +109,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
             Some(Value::Table(table)) => Some(table),
             Some(other) => {
                 let problem = format!("{other} is not valid; expected a table");
-                return Err(section.error(tier, problem));
+                return Err(section.error(tier, problem).of(ErrorKind::WrongValue));
             }
         };
         own.push((tier, table));

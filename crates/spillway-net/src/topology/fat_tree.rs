@@ -14,7 +14,7 @@
 
 use super::Topology;
 use super::kinds::{Size, delay, host_rate, link_delay};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use std::path::Path;
 
 pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, SettingsError> {
@@ -22,7 +22,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     let k = section.integer("k", 4, 2..=158, "Ports of every switch, an even number.")?;
     if k % 2 == 1 {
         let problem = format!("{k} is not valid; expected an even whole number from 2 to 158");
-        return Err(section.error("k", problem));
+        return Err(section.error("k", problem).of(ErrorKind::WrongValue));
     }
     let host_rate = host_rate(section)?;
     let fabric_rate = section

@@ -30,7 +30,9 @@
 use super::kinds::{MAX_HOSTS, Size, delay};
 use super::{Fabric, OwnNames, Search, TIERS, Topology};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Section, SettingsError, Value, nearest_name, parse, read_whole_text};
+use spillway_settings::{
+    ErrorKind, Section, SettingsError, Value, nearest_name, parse, read_whole_text,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -62,7 +64,7 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
         }
         Some(other) => {
             let problem = format!("{other} is not valid; expected {takes}");
-            return Err(section.error("file", problem));
+            return Err(section.error("file", problem).of(ErrorKind::WrongValue));
         }
     };
     for (key, tables) in TABLES.into_iter().zip(tables) {
@@ -189,7 +191,8 @@ impl Switches {
             None => {
                 let names = self.names.iter().map(String::as_str);
                 let problem = format!("there is no switch called {name:?}");
-                Err(table.error(key, problem).hint(nearest_name(&name, names)))
+                let error = table.error(key, problem).of(ErrorKind::UnknownPlace);
+                Err(error.hint(nearest_name(&name, names)))
             }
         }
     }

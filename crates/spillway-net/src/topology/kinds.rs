@@ -3,7 +3,7 @@
 use super::clocks::Clocks;
 use super::{Topology, dumbbell, fat_tree, graph, leaf_spine, star};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Key, Section, SettingsError, nearest_name, quantity};
+use spillway_settings::{ErrorKind, Key, Section, SettingsError, nearest_name, quantity};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -76,7 +76,10 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
         }
         None => {
             let problem = format!("{id:?} is not valid; expected {takes}");
-            Err(section.error("kind", problem).hint(nearest_name(&id, ids)))
+            Err(section
+                .error("kind", problem)
+                .of(ErrorKind::WrongValue)
+                .hint(nearest_name(&id, ids)))
         }
     }
 }

@@ -49,7 +49,7 @@ use bounds::Bounds;
 use dyn_clone::DynClone;
 use label::Label;
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Files, Key, Section, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, Files, Key, Section, SettingsError, nearest_name};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -263,7 +263,10 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
     let id = section.text("kind", "", &takes, "The kind of traffic.")?;
     let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
         let problem = format!("{id:?} is not known; expected {takes}");
-        return Err(section.error("kind", problem).hint(nearest_name(&id, ids)));
+        return Err(section
+            .error("kind", problem)
+            .of(ErrorKind::WrongValue)
+            .hint(nearest_name(&id, ids)));
     };
     let (takes, meaning) =
         ("a whole number from 0 to 254", "The priority of its flows, 0 the highest.");

@@ -2,7 +2,7 @@
 
 use super::cdf::Cdf;
 use spillway_engine::Stream;
-use spillway_settings::{Files, Section, SettingsError, nearest_name, quantity};
+use spillway_settings::{ErrorKind, Files, Section, SettingsError, nearest_name, quantity};
 use std::sync::Arc;
 
 /// Where the sizes of flows come from.
@@ -112,7 +112,9 @@ impl Sizes {
         let within = read_within(section)?;
         match (text, within) {
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(section.error("sizes_within", "it needs `sizes`")),
+            (None, Some(_)) => {
+                Err(section.error("sizes_within", "it needs `sizes`").of(ErrorKind::UnusedKey))
+            }
             (Some(text), within) => Sizes::of(section, &text, within, files).map(Some),
         }
     }
@@ -156,7 +158,7 @@ impl Sizes {
             None => {
                 let hint = nearest_name(text, NAMED.iter().map(|named| named.name));
                 let problem = format!("{text:?} is not known; expected {TAKES}");
-                return Err(section.error("sizes", problem).hint(hint));
+                return Err(section.error("sizes", problem).of(ErrorKind::WrongValue).hint(hint));
             }
         }
         let file = files.text(section, "sizes", text).map_err(|error| {

@@ -67,7 +67,7 @@ use control::DriverParams;
 use preset::Defaults;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::BdpSize;
-use spillway_settings::{Key, Section, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, Key, Section, SettingsError, nearest_name};
 
 /// The transport settings of a class of flows.
 #[derive(Clone, Debug)]
@@ -218,7 +218,8 @@ impl Transport {
         if !ids.clone().any(|id| id == kind) {
             let listed = ids.clone().collect::<Vec<_>>().join(", ");
             let problem = format!("{kind:?} is not known; expected one of {listed}");
-            let error = SettingsError::new(format!("{path}.transport"), problem);
+            let error =
+                SettingsError::new(format!("{path}.transport"), problem).of(ErrorKind::WrongValue);
             return Err(error.hint(nearest_name(kind, ids)));
         }
         let variants = Transport::variants(kind, extensions);

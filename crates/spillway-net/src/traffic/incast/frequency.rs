@@ -3,7 +3,7 @@
 use crate::topology::Topology;
 use crate::traffic::racks::Racks;
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Range, Section, SettingsError};
 use std::collections::BTreeSet;
 
 /// When a receiver sends its queries.
@@ -71,7 +71,7 @@ impl Frequency {
             s.choice("load_of", &LOAD_OF, meaning)
         })?;
         if of.is_some() && load.is_none() {
-            return Err(section.error("load_of", "it needs `load`"));
+            return Err(section.error("load_of", "it needs `load`").of(ErrorKind::UnusedKey));
         }
         match (rate, interval, load) {
             (Some(queries_per_second), None, None) => {
