@@ -1,0 +1,160 @@
+"""Who computes what, among processes that share a folder.
+
+A claim is a file that only one can make. Its owner counts up in it while it is at work; the others
+watch whether the count moves, by clocks of their own, since those of two machines differ. What does
+not move for long, or is of a process of this machine that has ended, is taken over by renaming it,
+which only one can do.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+BEAT_S = 5.0
+"""How often an owner counts up."""
+STALE_S = 60.0
+"""The time without counting after which a claim is taken over."""
+
+
+class Claims:
+    """The claims of one process, and what it has seen of others'."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.owner = secrets.token_hex(8)
+        self._folder = folder
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._own: dict[str, Path] = {}
+        self._seen: dict[str, tuple[bytes, float]] = {}
+        self._count = 0
+        self._over = threading.Event()
+        self._beats: threading.Thread | None = None
+
+    def take(self, key: str) -> bool:
+        """Whether the key is this process's own from now on; not if it is another's.
+
+        Raises `OSError` if the folder cannot be written to.
+        """
+        file = self._folder / key
+        if not self._made(file) and not (self._is_stale(key, file) and self._take_over(file)):
+            return False
+        with self._lock:
+            self._own[key] = file
+            self._seen.pop(key, None)
+            if self._beats is None:
+                self._beats = threading.Thread(target=self._beat, daemon=True)
+                self._beats.start()
+        return True
+
+    def release(self, key: str) -> None:
+        """Lets go of a key: it is done, or is left to others."""
+        with self._lock:
+            file = self._own.pop(key, None)
+        if file is not None and self._is_own(file):
+            with suppress(OSError):
+                file.unlink()
+
+    def close(self) -> None:
+        """Lets go of all keys; others may be taken later."""
+        for key in list(self._own):
+            self.release(key)
+        if self._beats is not None:
+            self._over.set()
+            self._beats.join()
+            self._over.clear()
+            self._beats = None
+
+    def _text(self) -> bytes:
+        process = f"{_machine()} {os.getpid()} {_began('self')}"
+        return f"{self.owner} {self._count:020} {process}\n".encode()
+
+    def _made(self, file: Path) -> bool:
+        """Whether the claim was free, and is made now."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            claim = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            return False
+        try:
+            os.write(claim, self._text())
+        finally:
+            os.close(claim)
+        return True
+
+    def _is_own(self, file: Path) -> bool:
+        try:
+            return file.read_bytes().startswith(self.owner.encode())
+        except OSError:
+            return False
+
+    def _is_stale(self, key: str, file: Path) -> bool:
+        """Whether the claim's owner is gone, or has not counted up for long."""
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return False
+        if _is_gone(content):
+            return True
+        now = self._clock()
+        before, since = self._seen.get(key, (None, now))
+        if content != before:
+            self._seen[key] = content, now
+            return False
+        return now - since >= STALE_S
+
+    def _take_over(self, file: Path) -> bool:
+        """Whether the stale claim is away, and the free one is made by this process."""
+        aside = self._folder / f".{secrets.token_hex(8)}"
+        try:
+            file.rename(aside)
+        except OSError:
+            # Over NFS a rename that was done may be told to have failed: what is there decides.
+            if not aside.exists():
+                return False
+        with suppress(OSError):
+            aside.unlink()
+        return self._made(file)
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_S):
+            with self._lock:
+                self._count += 1
+                for file in self._own.values():
+                    # One that was taken over meanwhile is its new owner's.
+                    if self._is_own(file):
+                        with suppress(OSError), file.open("r+b") as claim:
+                            claim.write(self._text())
+
+
+@functools.cache
+def _machine() -> str:
+    """Where process numbers mean the same: since when this machine runs, and in which container."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    return "-"
+
+
+def _began(process: str) -> str:
+    """When a process began, in the kernel's ticks; empty if it is not there."""
+    try:
+        # The name of the program, in parentheses, may hold anything.
+        fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return fields[19]
+
+
+def _is_gone(claim: bytes) -> bool:
+    """Whether the claim is of a process of this machine that has ended."""
+    fields = claim.decode(errors="replace").split()
+    if len(fields) != 5 or fields[2] != _machine() or fields[2] == "-":
+        return False
+    return _began(fields[3]) != fields[4]

@@ -1,0 +1,114 @@
+"""Computes what a store lacks, on several threads, beside other processes that do the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from spillway.progress import Follow, Progress, shares
+from spillway.tasks.store import Store
+from spillway.threads import processors, side_by_side
+
+Report = Callable[[Progress | None], object]
+"""Called during a call; raises KeyboardInterrupt to end it."""
+_WAIT_S = 0.2
+"""How often it is looked whether others have finished."""
+
+
+class Task(Protocol):
+    """A call. Those with the same key have the same result."""
+
+    @property
+    def key(self) -> str:
+        """All that the result hangs on, as a name that a file can have."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+
+    @property
+    def expected_packets(self) -> float | None:
+        """How long it takes beside others, if that is known."""
+
+
+Kind = TypeVar("Kind", bound=Task)
+
+
+def run(
+    tasks: Sequence[Kind],
+    store: Store,
+    compute: Callable[[Kind, Report], bool],
+    *,
+    jobs: int | None = None,
+    follow: Follow | None = None,
+    done: Callable[[str], object] | None = None,
+) -> bool:
+    """Computes what is not in the store; whether all of it is there now.
+
+    `compute` puts a task's result into the store, or returns False if `report` ended it. What
+    another process computes is waited for, and taken over if that process is gone. Ctrl-C gives
+    False, and whoever is at work ends soon. `done` is called with the label of every task that was
+    computed.
+    """
+    costs = shares([task.expected_packets for task in tasks])
+    parts = {task.key: share for task, share in zip(tasks, costs, strict=True)}
+    left = {task.key: task for task in tasks}
+    own: set[str] = set()
+    lock = threading.Lock()
+
+    def next_one() -> Kind | None:
+        """A task that nobody has, which is claimed now."""
+        with lock:
+            store.refresh()
+            for key in [key for key in left if store.has(key)]:
+                del left[key]
+            for key, task in left.items():
+                if key not in own and store.claims.take(key):
+                    # It may have come, and its claim gone, since it was looked for.
+                    store.refresh()
+                    if not store.has(key):
+                        own.add(key)
+                        return task
+                    store.claims.release(key)
+        return None
+
+    def lane(_: int, stop: threading.Event) -> None:
+        while not stop.is_set():
+            task = next_one()
+            if task is not None:
+                if not one(task, stop):
+                    return
+            elif own.issuperset(left):
+                # The other lanes are at the last ones.
+                return
+            else:
+                stop.wait(_WAIT_S)
+
+    def one(task: Kind, stop: threading.Event) -> bool:
+        report, end = follow(task.label, parts[task.key]) if follow else (None, None)
+
+        def checked(progress: Progress | None) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            if report is not None and progress is not None:
+                report(progress)
+
+        try:
+            is_done = compute(task, checked)
+        except KeyboardInterrupt:
+            is_done = False
+        finally:
+            store.claims.release(task.key)
+            with lock:
+                own.discard(task.key)
+            if end is not None:
+                end()
+        if is_done and done is not None:
+            done(task.label)
+        return is_done
+
+    lanes = min(jobs or processors(), len(tasks))
+    _, is_interrupted = side_by_side(lane, range(lanes), lanes)
+    store.refresh()
+    return not is_interrupted and all(store.has(task.key) for task in tasks)

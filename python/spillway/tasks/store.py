@@ -1,0 +1,90 @@
+"""Results by their keys, in a folder that several processes may share.
+
+segments/   records: the results (`segment`)
+files/      what is too large for a record, a file for each key, complete when it is there
+claims/     who computes what now (`claims`)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from spillway.folder import check_folder, whole_file
+from spillway.tasks.claims import Claims
+from spillway.tasks.segment import Place, Segment, document, places, segments
+
+
+class Store:
+    """Results that are kept, and found again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.claims = Claims(folder / "claims")
+        self.damaged = 0
+        """Lines that were passed over since their checksum is wrong."""
+        self._own = Segment(folder / "segments")
+        self._read: dict[Path, int] = {}
+        self._places: dict[str, Place] = {}
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Refuses a folder that cannot be used, before anything is computed."""
+        check_folder(self.folder)
+
+    def refresh(self) -> None:
+        """Finds what has come since, also by others."""
+        with self._lock:
+            for file, size in segments(self.folder / "segments"):
+                read = self._read.get(file, 0)
+                if size <= read:
+                    continue
+                found, self._read[file], damaged = places(file, read)
+                self._places.update((place.key, place) for place in found)
+                self.damaged += damaged
+
+    def has(self, key: str) -> bool:
+        """Whether there is a result, as far as was found."""
+        return key in self._places
+
+    def get(self, key: str) -> Any:
+        """The result of a key, None if there is none that can be read."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        try:
+            return document(place)
+        except ValueError:
+            self.forget(key)
+            return None
+
+    def forget(self, key: str) -> None:
+        """Passes over a result from now on, which turned out to be damaged."""
+        with self._lock:
+            self._places.pop(key, None)
+
+    def put(self, key: str, result: Any, write: Callable[[Path], object] | None = None) -> None:
+        """Keeps a result: a document of JSON and, if `write` is given, what it writes to a file.
+
+        Raises `OSError`.
+        """
+        if write is not None:
+            self.file(key).parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(self.file(key)) as partial:
+                write(partial)
+        place = self._own.append(key, result)
+        with self._lock:
+            self._places[key] = place
+
+    def file(self, key: str) -> Path:
+        """Where the file of a result is, if it has one."""
+        return self.folder / "files" / key
+
+    def close(self) -> None:
+        """Lets go of all claims, and syncs what was written."""
+        self.claims.close()
+        with suppress(OSError):
+            self._own.close()
