@@ -1,20 +1,13 @@
-"""A cache of computed points, so that none is computed twice."""
+"""Computed points that are kept, so that none is computed twice."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway import parquet
-from spillway.folder import check_folder, whole_file
 from spillway.reproduce.point import Outcome
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_ENTRY = b"spillway"
+from spillway.tasks.store import Store
 
 
 def default_folder() -> Path:
@@ -22,48 +15,46 @@ def default_folder() -> Path:
     if own := os.environ.get("SPILLWAY_CACHE"):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "spillway" / "points"
+    return (Path(base) if base else Path.home() / ".cache") / "spillway" / "results"
 
 
 class Cache:
-    """A folder with a file for every point. Files are complete when they appear."""
+    """A folder of outcomes, which several processes may share."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.results = Store(folder)
 
     def check(self) -> None:
         """Refuses a folder that cannot be used, before anything is computed."""
-        check_folder(self.folder)
+        self.results.check()
+        self.results.refresh()
 
     def has(self, key: str) -> bool:
-        """Whether the point is in the cache."""
-        return self._file(key).is_file()
+        """Whether the point is there, as far as was found."""
+        return self.results.has(key)
 
     def load(self, key: str) -> Outcome | None:
-        """The point, if it is in the cache and can be read."""
-        try:
-            table = parquet.read(self._file(key), only_sealed=True)
-            entry = json.loads(table.schema.metadata[_ENTRY])
-            samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
-            return Outcome(entry["numbers"], samples, entry["scenario"], entry["cpu_s"])
-        except (KeyError, TypeError, ValueError):
+        """The point, if it is there and can be read."""
+        entry = self.results.get(key)
+        if entry is None:
             return None
+        samples = None
+        if entry["has_samples"]:
+            try:
+                samples = parquet.read(self.results.file(key), only_sealed=True)
+            except (KeyError, TypeError, ValueError):
+                self.results.forget(key)
+                return None
+        return Outcome(entry["numbers"], samples, entry["scenario"], entry["cpu_s"])
 
     def store(self, key: str, outcome: Outcome) -> None:
-        """Stores a point."""
-        import pyarrow as pa
-
+        """Keeps a point."""
+        samples = outcome.samples
         entry = {
             "numbers": dict(outcome.numbers),
             "scenario": outcome.scenario,
             "cpu_s": outcome.cpu_s,
-            "has_samples": outcome.samples is not None,
+            "has_samples": samples is not None,
         }
-        table: pa.Table = outcome.samples if outcome.samples is not None else pa.table({})
-        table = table.replace_schema_metadata({_ENTRY: json.dumps(entry).encode()})
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with whole_file(self._file(key)) as partial:
-            parquet.write(table, partial)
-
-    def _file(self, key: str) -> Path:
-        return self.folder / f"{key}.parquet"
+        write = None if samples is None else lambda partial: parquet.write(samples, partial)
+        self.results.put(key, entry, write)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from spillway.errors import ScenarioError
-from spillway.progress import Follow, Progress, shares
+from spillway.progress import Follow
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.figure import Figure
-from spillway.reproduce.point import Outcome, Task
+from spillway.reproduce.point import Task
 from spillway.reproduce.results import Results
-from spillway.threads import processors, side_by_side
+from spillway.tasks.run import Report, run
 
 
 class Unfinished(KeyboardInterrupt):
@@ -69,51 +68,31 @@ def compute(
 ) -> list[Results]:
     """The results of every figure. Points in the cache are taken from there.
 
-    `done` is called with the label of every point that has been computed and stored. Ctrl-C raises
-    `Unfinished`.
+    Several processes that share the cache share the work. `done` is called with the label of every
+    point that has been computed and stored. Ctrl-C raises `Unfinished`.
     """
-    found: dict[str, Outcome] = {}
-    left = []
-    for key, task in planned.tasks.items():
-        outcome = cache.load(key)
-        if outcome is None:
-            left.append(task)
-        else:
-            found[key] = outcome
-    costs = [task.expected_packets for task in left]
-    parts = dict(zip((task.key for task in left), shares(costs), strict=True))
+    cache.check()
+    found = {key: outcome for key in planned.tasks if (outcome := cache.load(key)) is not None}
 
-    def one(task: Task, stop: threading.Event) -> Outcome | None:
-        report, end = follow(task.label, parts[task.key]) if follow else (None, None)
-
-        def checked(progress: Progress | None) -> None:
-            if stop.is_set():
-                raise KeyboardInterrupt
-            if report is not None and progress is not None:
-                report(progress)
-
+    def one(task: Task, report: Report) -> bool:
         begin = time.thread_time()
-        try:
-            outcome = task.run(checked)
-        except KeyboardInterrupt:
-            return None
-        finally:
-            if end is not None:
-                end()
-        if outcome is not None:
-            outcome = replace(outcome, cpu_s=time.thread_time() - begin)
-            cache.store(task.key, outcome)
-            if done is not None:
-                done(task.label)
-        return outcome
+        outcome = task.run(report)
+        if outcome is None:
+            return False
+        outcome = replace(outcome, cpu_s=time.thread_time() - begin)
+        cache.store(task.key, outcome)
+        found[task.key] = outcome
+        return True
 
-    outcomes, is_interrupted = side_by_side(one, left, jobs or processors())
-    found.update(
-        (task.key, outcome)
-        for task, outcome in zip(left, outcomes, strict=True)
-        if outcome is not None
-    )
-    if is_interrupted or len(found) < len(planned.tasks):
+    left = [task for key, task in planned.tasks.items() if key not in found]
+    try:
+        run(left, cache.results, one, jobs=jobs, follow=follow, done=done)
+    finally:
+        cache.results.close()
+    # Another process may have computed some.
+    others = (key for key in planned.tasks if key not in found)
+    found.update({key: each for key in others if (each := cache.load(key)) is not None})
+    if len(found) < len(planned.tasks):
         raise Unfinished(len(found), len(planned.tasks))
     return [
         Results(figure, seeds, {place: found[key] for place, key in keys.items()})
