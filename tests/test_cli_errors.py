@@ -399,28 +399,33 @@ def test_two_runs_do_not_write_to_one_place(start, command, tmp_path):
     refused(command("run", TINY, "--out", "out"), "another run is writing to out.partial", "--out")
 
 
-def interrupted(process: subprocess.Popen, partial: Path) -> tuple[str, str]:
+def interrupted(
+    process: subprocess.Popen, partial: Path, number: int = signal.SIGINT
+) -> tuple[str, str]:
     wait_for(process, partial)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in err
     return out, err
 
 
-def test_ctrl_c_ends_a_run_with_what_there_is(start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_a_run_with_what_there_is(start, tmp_path, number):
     process = start("run", TINY, *LONG, "--out", "out", "--json")
-    interrupted(process, tmp_path / "out.partial")
+    interrupted(process, tmp_path / "out.partial", number)
     result = spillway.Result.load(tmp_path / "out")
     assert result.status == "interrupted"
     assert result.flows.num_rows == result.summary["flows"]["started"] > 0
     assert names(tmp_path) == ["out"]
 
 
-def test_ctrl_c_ends_a_sweep_with_what_there_is(start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_a_sweep_with_what_there_is(start, tmp_path, number):
     vary = ["--vary", "switch.sharing=dt,lqd", "--seeds", "1..9", "--jobs", "2"]
     process = start("compare", TINY, *LONG, *vary, "--out", "out", "--json")
-    out, _ = interrupted(process, tmp_path / "out.partial" / "sharing=dt" / "seed-1.partial")
+    first = tmp_path / "out.partial" / "sharing=dt" / "seed-1.partial"
+    out, _ = interrupted(process, first, number)
     assert '"status": "interrupted"' in out
     assert (tmp_path / "out" / "summary.json").read_text() == out
     assert spillway.Result.load(tmp_path / "out" / "sharing=dt" / "seed-1").status == "interrupted"

@@ -128,22 +128,28 @@ class Interrupted:
 
     rows = 5
 
-    def __init__(self):
+    def __init__(self, number):
         self.kept = 0
+        self.number = number
 
     def take(self, simulation):
         rows = len(simulation.take("flows")["flow_id"])
         if not self.kept:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), self.number)
         self.kept += rows
 
     def tables(self):
         return {}
 
 
-def test_ctrl_c_while_rows_are_on_their_way_loses_none():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_while_rows_are_on_their_way_loses_none(number):
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     scenario = spillway.Scenario.load(TINY).set(*LONG[1::2])
-    sink = Interrupted()
-    result = _simulate(*read_with_inputs(scenario), sink, None)
+    sink = Interrupted(number)
+    try:
+        result = _simulate(*read_with_inputs(scenario), sink, None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert result.status == "interrupted"
     assert sink.kept == result.summary["flows"]["started"] > Interrupted.rows

@@ -148,10 +148,11 @@ def test_a_study_that_was_killed_goes_on_as_if_nothing_had_happened(
     assert found["importance"] == whole["importance"]
 
 
-def test_ctrl_c_says_how_to_go_on(command, start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_says_how_to_go_on(command, start, tmp_path, number):
     process = start("tune", *SMALL, "--trials", 500, "--out", "out")
     started(tmp_path / "out", 2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out.startswith("tiny  interrupted\n")

@@ -11,12 +11,16 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Runs the command line and exits.
 
-    0: done, 1: failed, 2: wrong input, 130: interrupted, 141: the reader of its output has gone.
+    0: done, 1: failed, 2: wrong input, 130: interrupted, by Ctrl-C or SIGTERM, 141: the reader of
+    its output has gone.
     """
     if not _has_streams():
         sys.exit(2)
     try:
         # The import takes a moment, in which Ctrl-C may come too.
+        from spillway.interrupts import ends_as_ctrl_c
+
+        ends_as_ctrl_c()
         from spillway.cli import invoke
 
         status = invoke(sys.argv[1:])
