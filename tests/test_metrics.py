@@ -172,3 +172,23 @@ def test_a_table_that_is_too_wide_becomes_several(web):
     assert max(map(len, lines)) <= 60 < wide
     assert sum("sharing=dt" in line for line in lines) > 3
     assert "…" not in "".join(lines)
+
+
+def test_any_number_of_the_summary_is_a_metric_by_its_path(web):
+    chosen = "fct_us.web.p99.9,drops.aqm,load.realised,queries.p99"
+    runs = [result.summary for _, results in web.results for result in results]
+    names = metrics.choose(chosen, runs)
+    assert names == chosen.split(",")
+    times, aqm, load, queries = metrics.of_table(names, runs)
+    (summary, *_) = runs
+    assert times.read(summary) == summary["fct_us"]["web"]["p99_9"]
+    assert times.is_few(summary) == ("p99_9" in summary["fct_us"]["web"]["few_samples"])
+    # Of what did not happen there is no count; a name of its own is not a path.
+    assert ("aqm" in summary["drops"], aqm.read(summary)) == (False, 0)
+    assert queries.read(summary) == pytest.approx(summary["query_us"]["p99"] / 1000)
+    assert [each.less_is_better for each in (times, aqm, load)] == [True, False, False]
+    shown_sweep = Sweep(web.results, metrics=names)
+    assert "realised" in "".join(shown(shown_sweep))
+    for wrong in ("fct_us.web", "run.cpu_s", "seed", "fct_us.nobody.p99"):
+        with pytest.raises(spillway.ScenarioError, match=f"there is no metric '{wrong}'"):
+            metrics.choose(wrong, runs)

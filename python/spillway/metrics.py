@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from spillway.arguments import check_once, items
 from spillway.errors import ScenarioError
+from spillway.summary_paths import Summary, at, paths
 
-Summary: TypeAlias = Mapping[str, Any]
 Chosen: TypeAlias = str | Iterable[str]
 """Names, or a text with names separated by commas."""
 
@@ -86,36 +86,85 @@ def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
     return found
 
 
-def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
-    """The chosen names, all of which must be known."""
-    listed = chosen.split(",") if isinstance(chosen, str) else items(chosen, "metrics", _HINT)
+class UnknownMetricError(ScenarioError):
+    """There is no such metric; `known` are those that there are."""
+
+    def __init__(self, name: object, known: Collection[str]) -> None:
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        super().__init__(
+            f"there is no metric {name!r}", f"did you mean `{near[0]}`?" if near else _HINT
+        )
+        self.known = known
+
+
+def found(name: object, runs: Sequence[Summary]) -> Metric:
+    """A metric by its name, or any number of the summary by its path.
+
+    Raises `UnknownMetricError`.
+    """
     known = catalogue(runs)
-    names = [name.strip() if isinstance(name, str) else name for name in listed]
-    for name in names:
-        if not isinstance(name, str) or name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-            hint = f"did you mean `{near[0]}`?" if near else _HINT
-            raise ScenarioError(f"there is no metric {name!r}", hint)
+    if isinstance(name, str) and name in known:
+        return known[name]
+    by_path = {path: place for run in runs for path, place in paths(run).items()}
+    if not isinstance(name, str) or name not in by_path:
+        raise UnknownMetricError(name, [*known, *by_path])
+    return _of_path(name, by_path[name])
+
+
+def _of_path(name: str, path: Sequence[str]) -> Metric:
+    """Slowdowns and times are better if less; of other numbers it is not known."""
+    *above, last = path
+    return Metric(
+        name,
+        name.replace(".", ".\n"),
+        lambda run: at(run, path),
+        "number",
+        ".".join(above) or last,
+        last,
+        path[0],
+        less_is_better=path[0] in _TIMES and last in _SLOWDOWNS.values(),
+        is_few=lambda run: last in (_table(run, above).get("few_samples") or ()),
+    )
+
+
+_TIMES = ("fct_slowdown", "fct_us", "query_us", "job_us", "iteration_us")
+
+
+def _table(run: Summary, path: Sequence[str]) -> Summary:
+    for key in path:
+        run = run.get(key) or {}
+    return run
+
+
+def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
+    """The chosen names, all of which must be known: of metrics, or paths in the summary."""
+    listed = chosen.split(",") if isinstance(chosen, str) else items(chosen, "metrics", _HINT)
+    given = [name.strip() if isinstance(name, str) else name for name in listed]
+    names = [found(name, runs).key for name in given]
     if not names:
         raise ScenarioError("no metric is named", _HINT)
     check_once(names, "metrics: the name", "each has one column")
     return names
 
 
-_HINT = "for one: short.p99,incast.p99,drops,timeouts,goodput,queries.p99"
+_HINT = "for one: short.p99,drops,goodput,fct_us.all.p99; docs/results.md names all metrics"
 
 
 def of_table(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
     """The columns of a table: the chosen metrics, or the usual ones."""
+    if chosen:
+        return [found(key, runs) for key in chosen]
     known = catalogue(runs)
-    return [known[key] for key in chosen or [*_slowdowns(known, runs, ("p95", "p99")), *_TABLE]]
+    return [known[key] for key in [*_slowdowns(known, runs, ("p95", "p99")), *_TABLE]]
 
 
 def of_plot(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
     """The metrics of a plot: the chosen ones, or the usual ones."""
+    if chosen:
+        return [found(key, runs) for key in chosen]
     known = catalogue(runs)
     usual = _slowdowns(known, runs, ("p50", "p95", "p99", "p99.9"))
-    return [known[key] for key in chosen or [*usual, *(f"buffer.{p}" for p in _OCCUPANCY)]]
+    return [known[key] for key in [*usual, *(f"buffer.{p}" for p in _OCCUPANCY)]]
 
 
 def _slowdowns(

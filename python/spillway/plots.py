@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, whole_file
-from spillway.metrics import Metric, Summary, of_plot, spread
+from spillway.metrics import Metric, of_plot, spread
 from spillway.palette import COLOURS, FONTS, MARKERS
+from spillway.summary_paths import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from spillway.arguments import items
 from spillway.errors import ScenarioError
-from spillway.metrics import Metric, Summary, catalogue
+from spillway.metrics import UnknownMetricError, found
+from spillway.summary_paths import Summary
 from spillway.tuning.expression import (
     DEFAULT,
     Comparison,
@@ -213,69 +213,11 @@ def front(aims: Aims, points: Sequence[Sequence[float]]) -> list[int]:
 
 
 def _reader(name: str, example: Summary) -> Callable[[Summary], float | None]:
-    """How a metric is read: one of `compare`, or a number of the summary, by its path.
-
-    In a path points within a percentile stay: `fct_slowdown.short.p99.9`.
-    """
-    known: dict[str, Metric] = catalogue([example])
-    if name in known:
-        return known[name].read
-    numbers = {
-        **dict(_numbers(example)),
-        **{f"drops.{reason}": ("drops", reason) for reason in REASONS},
-    }
-    if name in numbers:
-        path = numbers[name]
-        return lambda summary: _at(summary, path)
-    near = difflib.get_close_matches(name, [*known, *numbers], n=1, cutoff=0.5)
-    hint = f"did you mean `{near[0]}`?" if near else "docs/results.md names all metrics"
-    minus, _, behind = name.rpartition("-")
-    if minus in known or minus in numbers:
-        hint = f"a minus has spaces around it: {minus} - {behind}"
-    raise ScenarioError(f"there is no metric {name!r}", hint)
-
-
-REASONS = (
-    "buffer_full",
-    "over_threshold",
-    "pushed_out",
-    "queue_limit",
-    "aqm",
-    "link_down",
-    "link_loss",
-    "no_route",
-    "predicted",
-    "over_delay",
-    "headroom",
-)
-"""Why packets are lost; a summary has only those that there were."""
-_NO_METRICS = ("run", "seed")
-_COUNTS_OF_JOBS = ("count", "unfinished", "with_timeout")
-
-
-def _numbers(
-    table: Mapping[str, Any], above: tuple[str, ...] = ()
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The names of all numbers in a summary, and their paths; an unknown one is a number, too."""
-    for key, value in table.items():
-        path = (*above, key)
-        # A deadlock is a table, and its run has failed.
-        if (not above and key in _NO_METRICS) or path == ("pauses", "deadlock"):
-            continue
-        if isinstance(value, Mapping):
-            yield from _numbers(value, path)
-        elif value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-            yield ".".join(path), path
-            if "_" in key and key.startswith("p") and key[1:2].isdigit():
-                yield ".".join((*above, key.replace("_", "."))), path
-
-
-def _at(summary: Summary, path: Sequence[str]) -> float | None:
-    """The number at a path; a count of what has not happened is 0, and may not be there."""
-    found: Any = summary
-    for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    if found is not None:
-        return float(found)
-    of_jobs = path[0] in ("job_us", "iteration_us") and path[-1] in _COUNTS_OF_JOBS
-    return 0.0 if path[0] == "drops" or of_jobs else None
+    """How a metric is read: one of `compare`, or a number of the summary, by its path."""
+    try:
+        return found(name, [example]).read
+    except UnknownMetricError as error:
+        minus, _, behind = name.rpartition("-")
+        if minus in error.known:
+            error.hint = f"a minus has spaces around it: {minus} - {behind}"
+        raise
