@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 import spillway
 from spillway.run import _simulate, read_with_inputs
+from spillway.threads import all_of
 from support import TINY, names
 from test_cli_errors import LONG, refused
 
@@ -153,3 +156,33 @@ def test_ctrl_c_while_rows_are_on_their_way_loses_none(number):
         signal.signal(signal.SIGTERM, before)
     assert result.status == "interrupted"
     assert sink.kept == result.summary["flows"]["started"] > Interrupted.rows
+
+
+def test_ctrl_c_begins_no_more_of_a_list():
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 1:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.3)
+        return item
+
+    with pytest.raises(KeyboardInterrupt):
+        all_of(work, range(1000), 1)
+    assert begun == [0, 1]
+
+
+def test_a_failure_begins_no_more_of_a_list():
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 1:
+            raise ValueError("no")
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="no"):
+        all_of(work, range(1000), 1)
+    assert len(begun) < 500
+    assert all_of(str, range(3), 2) == ["0", "1", "2"]

@@ -49,6 +49,18 @@ def side_by_side(
     return done + [None] * (len(items) - len(done)), is_interrupted
 
 
+def all_of(work: Callable[[Item], Done], items: Sequence[Item], jobs: int) -> list[Done]:
+    """The results of `work` for every item, in order.
+
+    After Ctrl-C, or a failure, which is raised, only what has begun goes on to its end.
+    """
+    done, is_interrupted = side_by_side(lambda item, _: (work(item),), items, jobs)
+    found = [each[0] for each in done if each is not None]
+    if is_interrupted or len(found) < len(items):
+        raise KeyboardInterrupt
+    return found
+
+
 def _wait(futures: Iterable[Future[Any]]) -> None:
     """Waits until all are done, or one has failed.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from spillway.agreement import (
 )
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.threads import all_of
 from spillway.validate.abm_flows import (
     CLASSES,
     CUBIC,
@@ -193,7 +193,7 @@ def abm(
     """
     references = [read_reference(folder, experiment) for experiment in EXPERIMENTS]
     comparisons = []
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+    with TemporaryDirectory() as place:
         for experiment, (listed, reference) in zip(EXPERIMENTS, references, strict=True):
             given = replay(experiment, listed, Path(place) / f"{experiment.load}.parquet")
             pathless = listed.drop_columns(["path", "ack_path"])
@@ -205,7 +205,7 @@ def abm(
                 changes = {change: given.set(*change.split(", ")) for change in ways}
                 changes |= {f"paths drawn, {each}": drawn.set(f"routing.{each}") for each in HASHES}
             scenarios = [given, *draws, *changes.values()]
-            ours, *more = pool.map(partial(_run, listed, reference), scenarios)
+            ours, *more = all_of(partial(_run, listed, reference), scenarios, jobs)
             comparisons.append(
                 Comparison(
                     experiment.transport,

@@ -6,7 +6,6 @@ published output (inet-tub/ns3-datacenter, 40b8430, dump_sigcomm).
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import Verdict, percentile, verdict
 from spillway.run import run_to
+from spillway.threads import all_of
 from spillway.validate.abm_flows import (
     CUBIC,
     DCTCP,
@@ -177,15 +177,16 @@ class Beside:
 def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
     """The published runs of `OTHERS`, and ours of the same flows."""
     lists = {each.load: read_reference(folder, each) for each in (CUBIC, DCTCP)}
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+    with TemporaryDirectory() as place:
 
-        def run(number: int, other: Other) -> Beside:
+        def run(number: int) -> Beside:
+            other = OTHERS[number]
             listed, flows = _with_answers(*lists[other.experiment.load], other.answer_bytes)
             scenario = replay(other.experiment, listed, Path(place) / f"{number}.parquet")
             result = run_to(None, scenario.set(*other.settings))
             return _beside(other, in_order(listed, flows, result.flows)[0])
 
-        return list(pool.map(run, range(len(OTHERS)), OTHERS))
+        return all_of(run, range(len(OTHERS)), jobs)
 
 
 def _with_answers(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from spillway.agreement import (
 )
 from spillway.errors import ScenarioError
 from spillway.run import run_to
+from spillway.threads import all_of
 from spillway.validate.aqm_discs import Disc, disc_of
 from spillway.validate.aqm_files import (
     Listed,
@@ -228,14 +229,14 @@ def aqm(folder: Path, *, jobs: int = 2) -> Validation:
         left_out.append(f"{name}: no transport of ours is known by this name")
     rows = [row for row in rows if row.transport in TRANSPORTS]
     marks = [_marks(known[disc], disc, n, file) for disc, n, file in traced if disc in known]
-    with ThreadPoolExecutor(jobs) as pool:
-        lengths = pool.map(lambda row: _length(known[row.disc], row), rows)
-        found = [
-            pool.submit(_times, known[disc], flows, disc, there)
-            for disc, there in (times or {}).items()
-            if flows is not None and disc in known
-        ]
-        validation = Validation(marks, list(lengths), [each.result() for each in found], left_out)
+    timed = [
+        partial(_times, known[disc], flows, disc, there)
+        for disc, there in (times or {}).items()
+        if flows is not None and disc in known
+    ]
+    lengths = all_of(lambda row: _length(known[row.disc], row), rows, jobs)
+    found = all_of(lambda times: times(), timed, jobs)
+    validation = Validation(marks, lengths, found, left_out)
     if not validation.bounds.compared:
         raise ScenarioError(
             f"{folder}: there is nothing to compare: {'; '.join(left_out)}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from operator import attrgetter
@@ -32,6 +31,7 @@ from spillway.agreement import (
 )
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.threads import all_of
 from spillway.validate.files import read
 from spillway.validate.tables import interval, shown_table
 
@@ -159,7 +159,7 @@ def credence(
     listed = read(flows, "the flows", ("src", "dst", "start_ns", "open_ns", "class"))
     references = {sharing: _reference(folder / f"{sharing}-{name}") for sharing in _SHARING}
     comparisons = []
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+    with TemporaryDirectory() as place:
         given, drawn = _replay(_with_paths(listed, Path(place))), _replay(flows)
         draws = [drawn.set(f"routing.hash_seed={seed}") for seed in range(1, paths + 1)]
         changes: dict[str, Scenario] = {}
@@ -169,7 +169,7 @@ def credence(
         for sharing, assignment in _SHARING.items():
             reference = references[sharing]
             scenarios = [each.set(assignment) for each in (given, *draws, *changes.values())]
-            ours, *others = pool.map(partial(_run, reference), scenarios)
+            ours, *others = all_of(partial(_run, reference), scenarios, jobs)
             comparisons.append(
                 Comparison(
                     sharing,

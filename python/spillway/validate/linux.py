@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import Bounds, Verdict, bootstrap, bounds, percentile
+from spillway.threads import all_of
 from spillway.validate.linux_files import Run, Setting, runs
 from spillway.validate.linux_runs import measured
 
@@ -132,8 +132,8 @@ def linux(folder: Path, *, jobs: int = 2) -> Validation:
     compared are the means over the seeds of a setting.
     """
     found, left_out = runs(folder)
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
-        ours = list(pool.map(lambda run: measured(run, Path(place)), found))
+    with TemporaryDirectory() as place:
+        ours = all_of(lambda run: measured(run, Path(place)), found, jobs)
     settings = dict.fromkeys(run.setting for run in found)
     comparisons = []
     for setting in settings:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from spillway import parquet
 from spillway.agreement import WITHIN, Agreement, Bounds, of_pairs
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.threads import all_of
 from spillway.validate.pfabric_files import runs, spines
 from spillway.validate.tables import shown_table
 
@@ -170,30 +171,24 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
         ScenarioError: there is neither; or a file lacks something.
     """
     reference = runs(folder)
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
-        wholes = {
-            run.name: pool.submit(
-                _run, run.flows, Path(place) / f"{run.name}.parquet", sprayed=run.is_sprayed
-            )
-            for run in reference.runs
-        }
-        cases = {
-            name: [
-                pool.submit(
-                    _run, table, Path(place) / f"{number}-{first}.parquet", ports_first=first
-                )
-                for first in (False, True)
-            ]
-            for number, (name, table) in enumerate(reference.small.items())
-        }
-        found = [
-            _case(name, reference.small[name], *(run.result() for run in both))
-            for name, both in cases.items()
-        ]
-        compared = [
-            Compared(run.name, run.is_sprayed, *_compared(run.flows, *wholes[run.name].result()))
+    small = list(reference.small.items())
+    with TemporaryDirectory() as place:
+        wholes = [
+            partial(_run, run.flows, Path(place) / f"{run.name}.parquet", sprayed=run.is_sprayed)
             for run in reference.runs
         ]
+        cases = [
+            partial(_run, table, Path(place) / f"{number}-{first}.parquet", ports_first=first)
+            for number, (_, table) in enumerate(small)
+            for first in (False, True)
+        ]
+        ours = all_of(lambda call: call(), [*wholes, *cases], jobs)
+    pairs = zip(ours[len(wholes) :: 2], ours[len(wholes) + 1 :: 2], strict=True)
+    found = [_case(name, table, *both) for (name, table), both in zip(small, pairs, strict=True)]
+    compared = [
+        Compared(run.name, run.is_sprayed, *_compared(run.flows, *own))
+        for run, own in zip(reference.runs, ours[: len(wholes)], strict=True)
+    ]
     return Validation(compared, found, reference.left_out)
 
 

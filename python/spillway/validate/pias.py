@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import PERCENTILES, Bounds, Row, bootstrap, bounds, percentile
 from spillway.run import run_to
+from spillway.threads import all_of
 from spillway.validate.pias_files import Reference, runs
 from spillway.validate.pias_runs import DIFFERENCES, FIRST_NS, scenario
 
@@ -105,14 +105,14 @@ def pias(folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = Fal
     each setting that is changed.
     """
     references, left_out = runs(folder)
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+    with TemporaryDirectory() as place:
         comparisons = []
         for reference in references:
             given = scenario(reference, Path(place))
             drawn = [given.set({"seed": seed}) for seed in range(2, paths + 2)]
             changes = DIFFERENCES if differences else {}
             changed = [given.set(change) for change in changes.values()]
-            ours, *others = pool.map(_run, [given, *drawn, *changed])
+            ours, *others = all_of(_run, [given, *drawn, *changed], jobs)
             comparisons.append(
                 Comparison(
                     reference.name,

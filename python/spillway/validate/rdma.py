@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.agreement import MEDIAN_WITHIN, PERCENTILES, TAIL_WITHIN, Agreement, Bounds, of_pairs
 from spillway.errors import ScenarioError
 from spillway.run import run_to
+from spillway.threads import all_of
 from spillway.validate.rdma_files import Reference, runs
 from spillway.validate.rdma_network import TIERS
 from spillway.validate.rdma_runs import Planned, cannot, changes, plan, starts_ps, written
@@ -217,7 +217,7 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
     found = runs(folder)
     left_out, wrong = found.missing, found.wrong
     comparisons = []
-    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+    with TemporaryDirectory() as place:
         for reference in found.read:
             try:
                 if reason := cannot(reference):
@@ -228,7 +228,7 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
                     lacks = "; ".join(reference.lacks)
                     left_out.append(f"{reference.name}: there is nothing to compare: {lacks}")
                     continue
-                comparisons.append(_compare(reference, there, Path(place), pool, differences))
+                comparisons.append(_compare(reference, there, Path(place), jobs, differences))
             except ScenarioError as error:
                 wrong.append(f"{reference.name}: {error}")
     if not comparisons:
@@ -243,7 +243,7 @@ def _compare(
     reference: Reference,
     there: Outcome,
     place: Path,
-    pool: ThreadPoolExecutor,
+    jobs: int,
     differences: bool,
 ) -> Comparison:
     """Runs what is needed, and puts the numbers beside each other."""
@@ -251,12 +251,8 @@ def _compare(
     changed = changes(planned) if differences else {}
     seeds = [None, *range(1, MOVED + 1), *(None for _ in changed)]
     scenarios = [_moved(planned, seed, place) for seed in seeds[: MOVED + 1]]
-    outcomes = list(
-        pool.map(
-            lambda each: _run(reference, *each),
-            zip([*scenarios, *changed.values()], seeds, strict=True),
-        )
-    )
+    every = list(zip([*scenarios, *changed.values()], seeds, strict=True))
+    outcomes = all_of(lambda each: _run(reference, *each), every, jobs)
     wanted = _numbers(reference, there)
     here = [{what: value for what, _, value, _ in _numbers(reference, own)} for own in outcomes]
     pauses = {what for what, *_ in wanted if what.startswith("pauses")}
