@@ -53,37 +53,43 @@ def run(
     """
     costs = shares([task.expected_packets for task in tasks])
     parts = {task.key: share for task, share in zip(tasks, costs, strict=True)}
-    left = {task.key: task for task in tasks}
+    store.refresh()
+    left = {task.key: task for task in tasks if not store.has(task.key)}
     own: set[str] = set()
     lock = threading.Lock()
 
     def next_one() -> Kind | None:
         """A task that nobody has, which is claimed now."""
         with lock:
-            store.refresh()
-            for key in [key for key in left if store.has(key)]:
-                del left[key]
-            for key, task in left.items():
-                if key not in own and store.claims.take(key):
-                    # It may have come, and its claim gone, since it was looked for.
-                    store.refresh()
-                    if not store.has(key):
-                        own.add(key)
-                        return task
-                    store.claims.release(key)
-        return None
+            drop(store.refresh())
+            while True:
+                free = (task for task in left.values() if task.key not in own)
+                claimed = next((task for task in free if store.claims.take(task.key)), None)
+                if claimed is None:
+                    return None
+                # It may have come, and its claim gone, since it was looked for.
+                drop(store.refresh())
+                if claimed.key in left:
+                    own.add(claimed.key)
+                    return claimed
+                store.claims.release(claimed.key)
+
+    def drop(come: Sequence[str]) -> None:
+        for key in come:
+            left.pop(key, None)
 
     def lane(_: int, stop: threading.Event) -> None:
         while not stop.is_set():
             task = next_one()
-            if task is not None:
-                if not one(task, stop):
+            if task is None:
+                with lock:
+                    is_over = own.issuperset(left)
+                if is_over:
+                    # The other lanes are at the last ones, if there are any.
                     return
-            elif own.issuperset(left):
-                # The other lanes are at the last ones.
-                return
-            else:
                 stop.wait(_WAIT_S)
+            elif not one(task, stop):
+                return
 
     def one(task: Kind, stop: threading.Event) -> bool:
         report, end = follow(task.label, parts[task.key]) if follow else (None, None)
@@ -102,8 +108,11 @@ def run(
             store.claims.release(task.key)
             with lock:
                 own.discard(task.key)
+                if store.has(task.key):
+                    left.pop(task.key, None)
             if end is not None:
                 end()
+        assert not is_done or store.has(task.key), f"{task.label} has not been put"
         if is_done and done is not None:
             done(task.label)
         return is_done

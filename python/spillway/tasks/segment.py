@@ -40,7 +40,8 @@ class Segment:
         self._folder = folder
         self._lock = threading.Lock()
         self._file = -1
-        self._path = folder
+        self.path = folder
+        """The file, once there is one."""
         self._size = 0
         self._synced = 0.0
         self._later: threading.Timer | None = None
@@ -65,7 +66,7 @@ class Segment:
                 raise
             self._size += len(line)
             self._sync_soon()
-            return Place(key, self._path, offset, len(line))
+            return Place(key, self.path, offset, len(line))
 
     def close(self) -> None:
         """Syncs and closes the file; another record would begin a new one."""
@@ -74,9 +75,9 @@ class Segment:
 
     def _open(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._path = self._folder / f"{secrets.token_hex(8)}{END}"
+        self.path = self._folder / f"{secrets.token_hex(8)}{END}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._file = os.open(self._path, flags, 0o644)
+        self._file = os.open(self.path, flags, 0o644)
         self._size = 0
         # So that the file itself is there after a loss of power.
         folder = os.open(self._folder, os.O_RDONLY)

@@ -35,16 +35,19 @@ class Store:
         """Refuses a folder that cannot be used, before anything is computed."""
         check_folder(self.folder)
 
-    def refresh(self) -> None:
-        """Finds what has come since, also by others."""
+    def refresh(self) -> list[str]:
+        """Finds what others have put since; the keys."""
+        new = []
         with self._lock:
             for file, size in segments(self.folder / "segments"):
                 read = self._read.get(file, 0)
-                if size <= read:
+                if size <= read or file == self._own.path:
                     continue
                 found, self._read[file], damaged = places(file, read)
                 self._places.update((place.key, place) for place in found)
                 self.damaged += damaged
+                new += [place.key for place in found]
+        return new
 
     def has(self, key: str) -> bool:
         """Whether there is a result, as far as was found."""
