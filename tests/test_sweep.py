@@ -268,3 +268,22 @@ def test_what_seeds_have_in_common_has_the_shape_of_a_summary():
     assert found["mean"]["fct_slowdown"]["incast"]["p99"] == pytest.approx(sum(values) / 3)
     assert found["min"]["fct_slowdown"]["incast"]["p99"] == min(values)
     assert "run" not in found["mean"]
+
+
+def test_seeds_that_draw_nothing_are_told_to_be_identical(command, tmp_path):
+    text = TINY.read_text().partition("[[traffic]]")[0]
+    text += '[[traffic]]\nname = "listed"\nkind = "flows"\nfile = "flows.csv"\n'
+    (tmp_path / "listed.toml").write_text(text)
+    rows = "".join(f"{host},5,200000,0\n" for host in range(4))
+    (tmp_path / "flows.csv").write_text("src,dst,size_bytes,start_ps\n" + rows)
+    asked = ["compare", "listed.toml", "--seeds", "1..3", "--vary", "topology.clocks=exact,spread"]
+    outcome = command(*asked, "--json")
+    assert [each["identical"] for each in outcome.json["variants"]] == [True, False]
+    shown = command(*asked).out
+    assert "identical in all seeds (clocks=exact): nothing is drawn" in " ".join(shown.split())
+    assert "routing.hash_seed" in shown
+    exact, spread = (shown.index(f"clocks={name}") for name in ("exact", "spread"))
+    assert "±" not in shown[exact:spread] and "±" in shown[spread:]
+    # One seed is no repetition.
+    alone = command(*asked[:3], "1", *asked[4:], "--json")
+    assert [each["identical"] for each in alone.json["variants"]] == [False, False]

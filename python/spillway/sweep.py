@@ -320,18 +320,26 @@ def variants(vary: Vary) -> list[Variant]:
 _NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run")
 
 
+def _compared(summary: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in summary.items() if key not in _NOT_COMPARED}
+
+
+def are_identical(summaries: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether several seeds came to the same in everything, so that nothing was drawn."""
+    first, *others = map(_compared, summaries)
+    return bool(others) and all(other == first for other in others)
+
+
 def across_seeds(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The summaries of a variant's runs, and mean, deviation and range of their numbers."""
-    compared = [
-        {key: value for key, value in summary.items() if key not in _NOT_COMPARED}
-        for summary in summaries
-    ]
+    compared = [_compared(summary) for summary in summaries]
 
     def deviation(values: list[float]) -> float | None:
         return statistics.stdev(values) if len(values) > 1 else None
 
     return {
         "seeds": [summary["seed"] for summary in summaries],
+        "identical": are_identical(summaries),
         "runs": list(summaries),
         "mean": _combine(compared, statistics.fmean),
         "std": _combine(compared, deviation),

@@ -197,6 +197,8 @@ _OCCUPANCY = (("mean", "mean"), ("p99", "p99"), ("p99_99", "p99.99"), ("max", "m
 
 def sweep(sweep: Sweep) -> RenderableType:
     """Variants side by side: the means over their seeds, with deviations."""
+    from spillway.sweep import are_identical
+
     runs = [[result.summary for result in results] for _, results in sweep.results]
     seeds = len(runs[0])
     of = f"seed {runs[0][0]['seed']}" if seeds == 1 else f"{seeds} seeds, mean ± deviation"
@@ -206,6 +208,7 @@ def sweep(sweep: Sweep) -> RenderableType:
     metrics = of_table(sweep.metrics, every)
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
     cells, won = [], []
+    same = [are_identical(each) for each in runs]
     for metric in metrics:
         column = [{run["seed"]: metric.read(run) for run in each} for each in runs]
         best = least(column) if metric.less_is_better else None
@@ -214,13 +217,18 @@ def sweep(sweep: Sweep) -> RenderableType:
         few = [metric.few_in(each) for each in runs]
         cells.append(
             [
-                _cell(metric, spread(by_seed.values()), place == best, few[place], any(few))
+                _cell(metric, spread(values), place == best, few[place], any(few))
                 for place, by_seed in enumerate(column)
+                # Of what is one run several times there is no deviation.
+                for values in [[*by_seed.values()][: 1 if same[place] else None]]
             ]
         )
     parts: list[RenderableType] = [title, SideBySide(labels, metrics, cells)]
     if won:
         parts.append(Text(f"bold green ({', '.join(won)}): {_WON}", "dim"))
+    if any(same):
+        which = ", ".join(label for label, one in zip(labels, same, strict=True) if one)
+        parts.append(Text(f"identical in all seeds ({which}): {_SAME}", "dim"))
     if any(metric.few_in(every) for metric in metrics):
         of = "in a run" if seeds == 1 else "in one of the runs"
         parts.append(Text(f"{FEW} fewer than 10 flows, or queries, beyond it {of}", "dim"))
@@ -232,6 +240,12 @@ def sweep(sweep: Sweep) -> RenderableType:
 _WON = (
     "below every other variant; no 95% interval of the differences, seed by seed, reaches 0 "
     "(Student's t)"
+)
+
+
+_SAME = (
+    "nothing is drawn, neither traffic nor clocks; other paths, if there are several, come with "
+    "--vary routing.hash_seed=1,2,3"
 )
 
 
