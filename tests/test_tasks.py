@@ -276,9 +276,18 @@ def test_what_another_process_computes_is_waited_for(tmp_path):
 
     thread = threading.Thread(target=finish)
     thread.start()
-    assert run([Call("0"), Call("1"), Call("2")], store, put(store, counts), jobs=2)
+    shares, came = [], []
+
+    def follow(label, share):
+        return (lambda _: None), (lambda: shares.append(share))
+
+    tasks = [Call(key, f"task {key}") for key in "012"]
+    assert run(tasks, store, put(store, counts), jobs=2, follow=follow, done=came.append)
     thread.join()
     assert store.get("1") == "theirs" and set(counts) == {"0", "2"}
+    # Progress is of all of them.
+    assert sorted(came) == ["task 0", "task 1", "task 2"]
+    assert sum(shares) == pytest.approx(1)
     store.close()
     other.close()
 

@@ -48,8 +48,8 @@ def run(
 
     `compute` puts a task's result into the store, or returns False if `report` ended it. What
     another process computes is waited for, and taken over if that process is gone. Ctrl-C gives
-    False, and whoever is at work ends soon. `done` is called with the label of every task that was
-    computed.
+    False, and whoever is at work ends soon. `done` is called with the label of every task that has
+    come, also from others.
     """
     costs = shares([task.expected_packets for task in tasks])
     parts = {task.key: share for task, share in zip(tasks, costs, strict=True)}
@@ -76,7 +76,12 @@ def run(
 
     def drop(come: Sequence[str]) -> None:
         for key in come:
-            left.pop(key, None)
+            task = left.pop(key, None)
+            if task is not None and follow is not None:
+                _, end = follow(task.label, parts[key])
+                end()
+            if task is not None and done is not None:
+                done(task.label)
 
     def lane(_: int, stop: threading.Event) -> None:
         while not stop.is_set():
