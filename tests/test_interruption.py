@@ -165,11 +165,31 @@ def test_ctrl_c_begins_no_more_of_a_list():
         begun.append(item)
         if item == 1:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.3)
+            time.sleep(1)
         return item
 
     with pytest.raises(KeyboardInterrupt):
         all_of(work, range(1000), 1)
+    assert begun == [0, 1]
+
+
+def test_two_signals_at_once_are_one():
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 1:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+                signal.pthread_kill(threading.main_thread().ident, number)
+            time.sleep(1)
+        return item
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            all_of(work, range(1000), 1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert begun == [0, 1]
 
 

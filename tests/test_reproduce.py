@@ -22,6 +22,7 @@ from spillway.reproduce.figure import Scale, along, product
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Outcome, Run
 from spillway.reproduce.results import Results
+from spillway.tasks.segment import OVER
 from support import TINY, flipped, names
 
 
@@ -258,7 +259,8 @@ def test_no_point_is_run_twice(tmp_path, monkeypatch):
 def kept(folder: Path) -> list[str]:
     """The keys of what is kept."""
     files = (folder / "segments").glob("*.log") if folder.is_dir() else ()
-    return [line.split()[1] for file in files for line in file.read_text().splitlines()]
+    lines = [line for file in files for line in file.read_text().splitlines() if line]
+    return [key for key in (line.split()[1] for line in lines) if key != OVER]
 
 
 def log(tmp_path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -19,24 +19,34 @@ def ends_as_ctrl_c() -> None:
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
-    """What happens within it is not interrupted: signals take effect at its end.
+def noted(note: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Within it Ctrl-C and SIGTERM call `note`, and nothing else happens.
 
     They reach only the main thread, so in others nothing needs to be done.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
     mine = {number: handler for number, handler in before.items() if callable(handler)}
-    if threading.current_thread() is not threading.main_thread() or not mine:
-        yield
-        return
-    received: list[tuple[int, FrameType | None]] = []
-    for each in mine:
-        signal.signal(each, lambda *given: received.append(given))
+    if threading.current_thread() is not threading.main_thread():
+        mine = {}
+    for number in mine:
+        signal.signal(number, note)
     try:
         yield
     finally:
-        for each, handler in mine.items():
-            signal.signal(each, handler)
+        for number, handler in mine.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """What happens within it is not interrupted: signals take effect at its end."""
+    received: list[tuple[int, FrameType | None]] = []
+    try:
+        with noted(lambda *given: received.append(given)):
+            yield
+    finally:
         if received:
             number, frame = received[-1]
-            mine[signal.Signals(number)](number, frame)
+            handler = signal.getsignal(number)
+            if callable(handler):
+                handler(number, frame)

@@ -108,12 +108,13 @@ def found(name: object, runs: Sequence[Summary]) -> Metric:
     by_path = {path: place for run in runs for path, place in paths(run).items()}
     if not isinstance(name, str) or name not in by_path:
         raise UnknownMetricError(name, [*known, *by_path])
-    return _of_path(name, by_path[name])
+    return _of_path(by_path[name])
 
 
-def _of_path(name: str, path: Sequence[str]) -> Metric:
+def _of_path(path: Sequence[str]) -> Metric:
     """Slowdowns and times are better if less; of other numbers it is not known."""
     *above, last = path
+    name = ".".join(path)
     return Metric(
         name,
         name.replace(".", ".\n"),
@@ -132,7 +133,8 @@ _TIMES = ("fct_slowdown", "fct_us", "query_us", "job_us", "iteration_us")
 
 def _table(run: Summary, path: Sequence[str]) -> Summary:
     for key in path:
-        run = run.get(key) or {}
+        within = run.get(key)
+        run = within if isinstance(within, Mapping) else {}
     return run
 
 

@@ -12,6 +12,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from spillway.interrupts import noted
+
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
@@ -29,24 +31,21 @@ def side_by_side(
     is set, and `work` should end soon. A failure is raised when all have ended.
     """
     stop = threading.Event()
+    told: list[int] = []
 
     def one(item: Item) -> Done | None:
         return None if stop.is_set() else work(item, stop)
 
-    is_interrupted = False
-    futures: list[Future[Done | None]] = []
-    with ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
-        # Ctrl-C may come at any time; work that has begun must be told to end in any case.
+    # Ctrl-C may come at any time, and twice, even within what handles it: it only leaves a note.
+    note = noted(lambda number, _: told.append(number))
+    with note, ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
+        futures = [pool.submit(one, item) for item in items]
         try:
-            for item in items:
-                futures.append(pool.submit(one, item))
-            _wait(futures)
-        except KeyboardInterrupt:
-            is_interrupted = True
-        if is_interrupted or any(future.done() and future.exception() for future in futures):
-            stop.set()
-    done = [future.result() for future in futures]
-    return done + [None] * (len(items) - len(done)), is_interrupted
+            _wait(futures, told)
+        finally:
+            if not all(future.done() and not future.exception() for future in futures):
+                stop.set()
+    return [future.result() for future in futures], bool(told)
 
 
 def all_of(work: Callable[[Item], Done], items: Sequence[Item], jobs: int) -> list[Done]:
@@ -61,13 +60,10 @@ def all_of(work: Callable[[Item], Done], items: Sequence[Item], jobs: int) -> li
     return found
 
 
-def _wait(futures: Iterable[Future[Any]]) -> None:
-    """Waits until all are done, or one has failed.
-
-    With a timeout, repeatedly: a Ctrl-C just before an endless wait would not end it.
-    """
+def _wait(futures: Iterable[Future[Any]], told: Sequence[int]) -> None:
+    """Waits until all are done, one has failed, or a signal has come."""
     left = set(futures)
-    while left:
+    while left and not told:
         done, left = wait(left, timeout=_TURN_S, return_when=FIRST_EXCEPTION)
         if any(future.exception() for future in done):
             return

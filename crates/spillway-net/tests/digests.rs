@@ -297,6 +297,9 @@ fn long_runs_come_to_what_they_did() {
     check(&found);
     let kept = Kept::parse(&std::fs::read_to_string(Kept::file()).unwrap());
     assert_eq!(kept.sums.len(), found.len(), "runs are kept that are no more: `make digests`");
+    let named = |of: &String| found.iter().any(|run| run.numbers.contains_key(of));
+    let unnamed: Vec<_> = results::all().into_keys().filter(|of| !named(of)).collect();
+    assert_eq!(unnamed, [""; 0], "no run names these, so that nothing would tell");
 }
 
 mod written {

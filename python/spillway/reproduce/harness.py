@@ -84,15 +84,18 @@ def compute(
         found[task.key] = outcome
         return True
 
-    left = [task for key, task in planned.tasks.items() if key not in found]
+    is_whole = True
     try:
-        run(left, cache.results, one, jobs=jobs, follow=follow, done=done)
+        while left := [task for key, task in planned.tasks.items() if key not in found]:
+            is_whole = run(left, cache.results, one, jobs=jobs, follow=follow, done=done)
+            # Another process may have computed some; what cannot be read is computed here.
+            others = [task.key for task in left if task.key not in found]
+            found.update({key: each for key in others if (each := cache.load(key)) is not None})
+            if not is_whole:
+                break
     finally:
         cache.results.close()
-    # Another process may have computed some.
-    others = (key for key in planned.tasks if key not in found)
-    found.update({key: each for key in others if (each := cache.load(key)) is not None})
-    if len(found) < len(planned.tasks):
+    if not is_whole:
         raise Unfinished(len(found), len(planned.tasks))
     return [
         Results(figure, seeds, {place: found[key] for place, key in keys.items()})

@@ -8,6 +8,7 @@ which only one can do.
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import secrets
@@ -43,7 +44,7 @@ class Claims:
         Raises `OSError` if the folder cannot be written to.
         """
         file = self._folder / key
-        if not self._made(file) and not (self._is_stale(key, file) and self._take_over(file)):
+        if not self._made(file) and not self._take_over(key, file):
             return False
         with self._lock:
             self._own[key] = file
@@ -57,9 +58,9 @@ class Claims:
         """Lets go of a key: it is done, or is left to others."""
         with self._lock:
             file = self._own.pop(key, None)
-        if file is not None and self._is_own(file):
+        if file is not None:
             with suppress(OSError):
-                file.unlink()
+                self._set_aside(file, lambda content: content.startswith(self.owner.encode()))
 
     def close(self) -> None:
         """Lets go of all keys; others may be taken later."""
@@ -84,52 +85,67 @@ class Claims:
             return False
         try:
             os.write(claim, self._text())
+        except OSError:
+            # Nobody could tell whose it is.
+            file.unlink(missing_ok=True)
+            raise
         finally:
             os.close(claim)
         return True
 
-    def _is_own(self, file: Path) -> bool:
-        try:
-            return file.read_bytes().startswith(self.owner.encode())
-        except OSError:
-            return False
-
-    def _is_stale(self, key: str, file: Path) -> bool:
-        """Whether the claim's owner is gone, or has not counted up for long."""
+    def _stale(self, key: str, file: Path) -> bytes | None:
+        """The claim's content, if its owner is gone or has not counted up for long."""
         try:
             content = file.read_bytes()
         except FileNotFoundError:
-            return False
+            return None
         if _is_gone(content):
-            return True
+            return content
         now = self._clock()
         before, since = self._seen.get(key, (None, now))
         if content != before:
             self._seen[key] = content, now
-            return False
-        return now - since >= STALE_S
+            return None
+        return content if now - since >= STALE_S else None
 
-    def _take_over(self, file: Path) -> bool:
-        """Whether the stale claim is away, and the free one is made by this process."""
+    def _take_over(self, key: str, file: Path) -> bool:
+        """Whether the claim was stale and is away, and the free one is made by this process."""
+        stale = self._stale(key, file)
+        if stale is None:
+            return False
+        return self._set_aside(file, lambda content: content == stale) and self._made(file)
+
+    def _set_aside(self, file: Path, is_it: Callable[[bytes], bool]) -> bool:
+        """Takes the claim away, if it is the one that is meant, and not a newer one."""
         aside = self._folder / f".{secrets.token_hex(8)}"
         try:
             file.rename(aside)
-        except OSError:
+        except FileNotFoundError:
             # Over NFS a rename that was done may be told to have failed: what is there decides.
             if not aside.exists():
                 return False
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                raise
+            if not aside.exists():
+                return False
+        was_it = is_it(aside.read_bytes())
+        if not was_it:
+            with suppress(OSError):
+                os.link(aside, file)
         with suppress(OSError):
             aside.unlink()
-        return self._made(file)
+        return was_it
 
     def _beat(self) -> None:
         while not self._over.wait(BEAT_S):
             with self._lock:
                 self._count += 1
                 for file in self._own.values():
-                    # One that was taken over meanwhile is its new owner's.
-                    if self._is_own(file):
-                        with suppress(OSError), file.open("r+b") as claim:
+                    with suppress(OSError), file.open("r+b") as claim:
+                        # One that was taken over meanwhile is its new owner's.
+                        if claim.read(len(self.owner)) == self.owner.encode():
+                            claim.seek(0)
                             claim.write(self._text())
 
 
@@ -142,14 +158,14 @@ def _machine() -> str:
     return "-"
 
 
-def _began(process: str) -> str:
-    """When a process began, in the kernel's ticks; empty if it is not there."""
+def _began(process: str) -> str | None:
+    """When a process began, in the kernel's ticks; None if that is not to be seen."""
     try:
         # The name of the program, in parentheses, may hold anything.
         fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return ""
-    return fields[19]
+        return None
+    return "over" if fields[0] in "ZX" else fields[19]
 
 
 def _is_gone(claim: bytes) -> bool:
@@ -157,4 +173,14 @@ def _is_gone(claim: bytes) -> bool:
     fields = claim.decode(errors="replace").split()
     if len(fields) != 5 or fields[2] != _machine() or fields[2] == "-":
         return False
-    return _began(fields[3]) != fields[4]
+    began = _began(fields[3])
+    if began is not None:
+        return began != fields[4]
+    try:
+        # It may be there, and hidden from this user.
+        os.kill(int(fields[3]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False

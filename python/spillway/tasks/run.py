@@ -110,7 +110,9 @@ def run(
         except KeyboardInterrupt:
             is_done = False
         finally:
-            store.claims.release(task.key)
+            # The claim of what was put goes when others can see it.
+            if not store.has(task.key):
+                store.claims.release(task.key)
             with lock:
                 own.discard(task.key)
                 if store.has(task.key):

@@ -1,8 +1,8 @@
 """Records of one writer: a file that only grows, one line for each record.
 
-A line is the CRC-32 of what follows as eight digits, a key, and a JSON document. A writer that was
-killed, or a full disk, leaves at most a part of the last line, which readers pass over; a line that
-was damaged does not hide those behind it.
+A line is the CRC-32 of what follows as eight digits, a key, and a JSON document; empty lines lie
+between. A writer that was killed, or a full disk, leaves at most a part of the last line, which
+readers pass over; damage of one line does not reach the next.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import secrets
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 SYNC_S = 1.0
 """What is written is on the disk after this time."""
 END = ".log"
+OVER = "."
+"""The key of the last record of a writer that has ended in order."""
 _KEY = re.compile(r"[A-Za-z0-9_.=-]+")
 
 
@@ -36,8 +38,10 @@ class Place(NamedTuple):
 class Segment:
     """A writer's file, made when the first record is written."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, synced: Callable[[], object] = lambda: None) -> None:
+        """`synced` is called whenever all that was written is on the disk."""
         self._folder = folder
+        self._told = synced
         self._lock = threading.Lock()
         self._file = -1
         self.path = folder
@@ -45,21 +49,22 @@ class Segment:
         self._size = 0
         self._synced = 0.0
         self._later: threading.Timer | None = None
+        self._failed: OSError | None = None
 
     def append(self, key: str, document: Any) -> Place:
         """Writes a record. If that fails, nothing of it is left, or a part that readers pass over.
 
-        Raises `OSError`.
+        Raises `OSError`, also if what was written before could not be synced.
         """
         line = _line(key, document)
         with self._lock:
-            if self._file < 0:
+            self._raise()
+            if self._file < 0 or not os.fstat(self._file).st_nlink:
+                self._close()
                 self._open()
             offset = self._size
             try:
-                written = os.write(self._file, line)
-                if written < len(line):
-                    os.write(self._file, line[written:])
+                _write(self._file, line)
             except OSError:
                 # The next record must not follow a part of this one on the same line.
                 self._close()
@@ -69,66 +74,102 @@ class Segment:
             return Place(key, self.path, offset, len(line))
 
     def close(self) -> None:
-        """Syncs and closes the file; another record would begin a new one."""
+        """Syncs and closes the file; another record would begin a new one.
+
+        Raises `OSError`.
+        """
         with self._lock:
+            if self._file >= 0 and self._failed is None:
+                _write(self._file, _line(OVER, None))
             self._close()
+            self._raise()
+
+    def _raise(self) -> None:
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            raise failed
 
     def _open(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        made(self._folder)
         self.path = self._folder / f"{secrets.token_hex(8)}{END}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(self.path, flags, 0o644)
         self._size = 0
-        # So that the file itself is there after a loss of power.
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(self._folder)
 
     def _close(self) -> None:
         if self._later is not None:
             self._later.cancel()
             self._later = None
         if self._file >= 0:
-            file, self._file = self._file, -1
-            try:
-                os.fsync(file)
-            finally:
-                os.close(file)
+            self._sync()
+            os.close(self._file)
+            self._file = -1
+
+    def _sync(self) -> None:
+        """Syncs; a failure is told by the next record, or at the end."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            self._failed = error
+            return
+        self._synced = time.monotonic()
+        self._told()
 
     def _sync_soon(self) -> None:
         """Syncs now if that was long ago, else a second after the last time."""
         since = time.monotonic() - self._synced
         if since >= SYNC_S:
-            os.fsync(self._file)
-            self._synced = time.monotonic()
+            self._sync()
         elif self._later is None:
-            self._later = threading.Timer(SYNC_S - since, self._sync)
+            self._later = threading.Timer(SYNC_S - since, self._sync_later)
             self._later.daemon = True
             self._later.start()
 
-    def _sync(self) -> None:
+    def _sync_later(self) -> None:
         with self._lock:
             self._later = None
             if self._file >= 0:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
+                self._sync()
+
+
+def made(folder: Path) -> None:
+    """Makes a folder that is still there after a loss of power."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Brings a file, or the names in a folder, to the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _write(file: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(file, line) :]
 
 
 def places(file: Path, offset: int) -> tuple[list[Place], int, int]:
     """The records from an offset on, where to go on later, and how many lines are damaged."""
-    with file.open("rb") as content:
-        content.seek(offset)
-        lines = content.read().split(b"\n")
+    try:
+        with file.open("rb") as content:
+            content.seek(offset)
+            lines = content.read().split(b"\n")
+    except FileNotFoundError:
+        return [], offset, 0
     found, damaged = [], 0
     # Behind the last line feed there is nothing, or what is not whole yet.
     for line in lines[:-1]:
         record = _read(line)
-        if record is None:
-            damaged += 1
-        else:
+        if record is not None:
             found.append(Place(record[0], file, offset, len(line) + 1))
+        elif line:
+            damaged += 1
         offset += len(line) + 1
     return found, offset, damaged
 
@@ -138,7 +179,7 @@ def document(place: Place) -> Any:
     try:
         with place.file.open("rb") as content:
             content.seek(place.offset)
-            record = _read(content.read(place.length).rstrip(b"\n"))
+            record = _read(content.read(place.length).strip(b"\n"))
     except OSError as error:
         raise ValueError(str(error)) from error
     if record is None or record[0] != place.key:
@@ -146,20 +187,18 @@ def document(place: Place) -> Any:
     return json.loads(record[1])
 
 
-def segments(folder: Path) -> Iterator[tuple[Path, int]]:
-    """All files of records in a folder, and their sizes."""
+def segments(folder: Path) -> list[Path]:
+    """All files of records in a folder."""
     try:
-        entries = [entry for entry in os.scandir(folder) if entry.name.endswith(END)]
+        return sorted(file for file in folder.iterdir() if file.suffix == END)
     except FileNotFoundError:
-        return
-    for entry in sorted(entries, key=lambda entry: entry.name):
-        yield Path(entry.path), entry.stat().st_size
+        return []
 
 
 def _line(key: str, document: Any) -> bytes:
     assert _KEY.fullmatch(key), key
     body = f"{key} {json.dumps(document, separators=(',', ':'))}".encode()
-    return b"%08x %s\n" % (zlib.crc32(body), body)
+    return b"\n%08x %s\n" % (zlib.crc32(body), body)
 
 
 def _read(line: bytes) -> tuple[str, bytes] | None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from spillway.folder import check_folder, whole_file
 from spillway.tasks.claims import Claims
-from spillway.tasks.segment import Place, Segment, document, places, segments
+from spillway.tasks.segment import OVER, Place, Segment, document, made, places, segments, sync
 
 
 class Store:
@@ -26,27 +25,33 @@ class Store:
         self.claims = Claims(folder / "claims")
         self.damaged = 0
         """Lines that were passed over since their checksum is wrong."""
-        self._own = Segment(folder / "segments")
+        self._own = Segment(folder / "segments", self._release)
         self._read: dict[Path, int] = {}
+        self._over: set[Path] = set()
+        self._put: list[str] = []
         self._places: dict[str, Place] = {}
         self._lock = threading.Lock()
 
     def check(self) -> None:
         """Refuses a folder that cannot be used, before anything is computed."""
-        check_folder(self.folder)
+        for name in ("segments", "files", "claims"):
+            check_folder(self.folder / name)
 
     def refresh(self) -> list[str]:
         """Finds what others have put since; the keys."""
         new = []
         with self._lock:
-            for file, size in segments(self.folder / "segments"):
-                read = self._read.get(file, 0)
-                if size <= read or file == self._own.path:
+            for file in segments(self.folder / "segments"):
+                if file in self._over or file == self._own.path:
                     continue
-                found, self._read[file], damaged = places(file, read)
-                self._places.update((place.key, place) for place in found)
+                found, self._read[file], damaged = places(file, self._read.get(file, 0))
                 self.damaged += damaged
-                new += [place.key for place in found]
+                for place in found:
+                    if place.key == OVER:
+                        self._over.add(file)
+                    else:
+                        self._places[place.key] = place
+                        new.append(place.key)
         return new
 
     def has(self, key: str) -> bool:
@@ -72,22 +77,33 @@ class Store:
     def put(self, key: str, result: Any, write: Callable[[Path], object] | None = None) -> None:
         """Keeps a result: a document of JSON and, if `write` is given, what it writes to a file.
 
-        Raises `OSError`.
+        A claim is let go of when the result is on the disk. Raises `OSError`.
         """
         if write is not None:
-            self.file(key).parent.mkdir(parents=True, exist_ok=True)
+            folder = self.file(key).parent
+            made(folder)
             with whole_file(self.file(key)) as partial:
                 write(partial)
+                sync(partial)
+            sync(folder)
         place = self._own.append(key, result)
         with self._lock:
             self._places[key] = place
+            self._put.append(key)
 
     def file(self, key: str) -> Path:
         """Where the file of a result is, if it has one."""
         return self.folder / "files" / key
 
     def close(self) -> None:
-        """Lets go of all claims, and syncs what was written."""
-        self.claims.close()
-        with suppress(OSError):
+        """Syncs what was written, and lets go of all claims. Raises `OSError`."""
+        try:
             self._own.close()
+        finally:
+            self.claims.close()
+
+    def _release(self) -> None:
+        with self._lock:
+            put, self._put = self._put, []
+        for key in put:
+            self.claims.release(key)
