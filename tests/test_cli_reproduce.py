@@ -12,7 +12,7 @@ import figures
 from spillway import checksums
 from spillway.reproduce import catalogue, harness
 from spillway.scenario import Scenario
-from support import TINY, names
+from support import TINY, flipped, names
 from test_cli_errors import refused
 
 
@@ -57,6 +57,19 @@ def test_quick_has_200_queries_at_every_point():
         names = few["class"].names
         queries += sum(names[place] == "incast" for place in memoryview(few["class"])) / 16
     assert queries >= 200
+
+
+def test_what_is_damaged_is_told_and_computed_again(command, tmp_path):
+    first = command("reproduce", "tiny", "--seeds", 1, "--json")
+    (file,) = (tmp_path / "points" / "segments").iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(flipped(whole, whole.index(b'"numbers"')))
+    again = command("reproduce", "tiny", "--seeds", 1, "--json")
+    assert "3 of 4 points are there already" in again.err
+    told = " ".join(again.err.split())
+    assert "note: a line is damaged in" in told and "is computed again" in told
+    (before,), (now,) = first.json["figures"], again.json["figures"]
+    assert (now["metrics"], now["claims"]) == (before["metrics"], before["claims"])
 
 
 def test_a_figure_s_claims_and_folder(command, tmp_path):

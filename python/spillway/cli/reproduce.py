@@ -123,6 +123,10 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     done = len(planned.tasks) - left
     if done:
         errors.print(f"{done} of {len(planned.tasks)} points are there already", style="dim")
+    if damaged := cache.results.damaged:
+        lines = "a line is" if damaged == 1 else f"{damaged} lines are"
+        where = cache.results.folder / "segments"
+        say(f"note: {lines} damaged in {where}; what was there is computed again")
     with ProgressBar(errors, left) as bar:
         return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=bar.finished)
 
