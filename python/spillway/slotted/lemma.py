@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ def lemma1(
     drop_probability: float = 0.2,
     seed: int = 1,
     keys: Mapping[str, Any] | None = None,
+    follow: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
     """Counts failures of Credence's theory, and what the safeguard costs, on small instances.
 
@@ -43,6 +44,8 @@ def lemma1(
         The seed of random choices.
     keys : mapping, optional
         Credence's parameters, such as `{"safeguard": False}`.
+    follow : callable, optional
+        Called with the number of instances so far, now and then.
 
     Returns
     -------
@@ -74,7 +77,9 @@ def lemma1(
     perfect: list[tuple[int, int]] = []
     excess: list[float] = []
     theorem = 0
-    for _ in range(instances):
+    for number in range(instances):
+        if follow is not None and number % 64 == 0:
+            follow(number)
         ports = int(random.integers(2, most_ports + 1))
         buffer = int(random.integers(1, most_buffer + 1))
         counts = random.integers(0, ports + 1, int(random.integers(1, most_slots + 1)))
