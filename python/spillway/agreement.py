@@ -47,7 +47,11 @@ class Verdict(enum.StrEnum):
     """A median is within 5%, a tail within 15%."""
     undecided = "undecided"
     """It is not, but one number lies within the other's wide 95% interval."""
+    in_range = "in range"
+    """It is not, but the reference's lies within the range of our runs."""
     outside = "differs"
+    told = "told"
+    """It has no bound."""
 
 
 def verdict(difference: float, p: float, number: float, interval: tuple[float, float]) -> Verdict:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spillway.agreement import MEDIAN_WITHIN, PERCENTILES, TAIL_WITHIN, Agreement, Bounds, of_pairs
+from spillway.agreement import (
+    MEDIAN_WITHIN,
+    PERCENTILES,
+    TAIL_WITHIN,
+    Agreement,
+    Bounds,
+    Verdict,
+    of_pairs,
+)
 from spillway.errors import ScenarioError
 from spillway.run import run_to
 from spillway.threads import all_of
@@ -35,17 +42,6 @@ LEAST_PAUSES = 100
 """With fewer pauses in the reference their number and time are told, but not judged."""
 PAUSES_WITHIN = 0.15
 _SHORT_BYTES, _LONG_BYTES = 100_000, 1_000_000
-
-
-class Verdict(enum.StrEnum):
-    """How two numbers compare."""
-
-    near = "agrees"
-    in_range = "in range"
-    """It is not within its bound, but the reference's lies within the range of our runs."""
-    outside = "differs"
-    told = "told"
-    """It has no bound."""
 
 
 @dataclass(frozen=True)
