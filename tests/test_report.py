@@ -129,7 +129,7 @@ def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
     sweep = spillway.sweep(
         TINY,
         vary=["switch.sharing=dt,lqd"],
-        seeds=range(1, 9),
+        seeds=range(1, 17),
         out=tmp_path / "out",
         metrics=chosen or (),
     )
@@ -146,7 +146,11 @@ def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
     assert f"run on {date}" in rest
     (drawing,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', rest)
     assert base64.b64decode(drawing) == plots.svg(sweep)
-    for text in ("switch.sharing=lqd", "seeds 1, 2, 3, 4, 5, 6, 7, 8", "[topology]"):
+    for text in (
+        "switch.sharing=lqd",
+        "seeds 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16",
+        "[topology]",
+    ):
         assert text in rest
     assert "The scenario of sharing=dt/seed-1" in rest
 

@@ -207,17 +207,19 @@ def sweep(sweep: Sweep) -> RenderableType:
     every = list(itertools.chain(*runs))
     metrics = of_table(sweep.metrics, every)
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
-    cells, won = [], []
     same = [are_identical(each) for each in runs]
-    for metric in metrics:
-        column = [{run["seed"]: metric.read(run) for run in each} for each in runs]
-        best = least(column) if metric.less_is_better else None
-        if best is not None:
-            won.append(metric.name)
+    columns = [
+        [{run["seed"]: metric.read(run) for run in each} for each in runs] for metric in metrics
+    ]
+    judged = [number for number, metric in enumerate(metrics) if metric.less_is_better]
+    best = dict(zip(judged, least([columns[number] for number in judged]), strict=True))
+    won = [metrics[number].name for number, place in best.items() if place is not None]
+    cells = []
+    for number, (metric, column) in enumerate(zip(metrics, columns, strict=True)):
         few = [metric.few_in(each) for each in runs]
         cells.append(
             [
-                _cell(metric, spread(values), place == best, few[place], any(few))
+                _cell(metric, spread(values), place == best.get(number), few[place], any(few))
                 for place, by_seed in enumerate(column)
                 # Of what is one run several times there is no deviation.
                 for values in [[*by_seed.values()][: 1 if same[place] else None]]
@@ -225,7 +227,8 @@ def sweep(sweep: Sweep) -> RenderableType:
         )
     parts: list[RenderableType] = [title, SideBySide(labels, metrics, cells)]
     if won:
-        parts.append(Text(f"bold green ({', '.join(won)}): {_WON}", "dim"))
+        sure = "95%" if len(judged) == 1 else f"95% for all {len(judged)} metrics together"
+        parts.append(Text(f"bold green ({', '.join(won)}): {_WON} (Student's t, {sure})", "dim"))
     if any(same):
         which = ", ".join(label for label, one in zip(labels, same, strict=True) if one)
         parts.append(Text(f"identical in all seeds ({which}): {_SAME}", "dim"))
@@ -237,10 +240,7 @@ def sweep(sweep: Sweep) -> RenderableType:
     return Group(*parts)
 
 
-_WON = (
-    "below every other variant; no 95% interval of the differences, seed by seed, reaches 0 "
-    "(Student's t)"
-)
+_WON = "below every other variant; no interval of the differences, seed by seed, reaches 0"
 
 
 _SAME = (
