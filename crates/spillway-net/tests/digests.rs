@@ -7,12 +7,12 @@
 //! kept in `tests/data/digests.txt`, and refuses where a number should have risen.
 
 use crate::common::random::case;
-use crate::common::{end, on_all_cores};
+use crate::common::{bundled, bundled_folder, finish, on_all_cores};
 use spillway_net::extensions::Extensions;
 use spillway_net::record::column::{Column, Values};
 use spillway_net::results::{self, Numbers};
 use spillway_net::scenario::{Scenario, Sources, assignments};
-use spillway_net::simulation::{Progress, Simulation};
+use spillway_net::simulation::Simulation;
 use spillway_settings::Table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -127,14 +127,7 @@ impl Sum {
 /// Runs a scenario to its end.
 fn digest(name: String, scenario: Scenario) -> Digest {
     let numbers = results::numbers(&scenario.resolved);
-    let mut simulation = Simulation::new(scenario);
-    let progress = loop {
-        match simulation.run(1 << 20) {
-            Progress::Running => {}
-            done => break done,
-        }
-    };
-    let mut run = end(simulation, progress);
+    let mut run = finish(Simulation::new(scenario));
     let mut sum = Sum(0xcbf2_9ce4_8422_2325);
     for (table, columns) in COLUMNS {
         for column in run.record.take(table).unwrap() {
@@ -149,19 +142,6 @@ fn digest(name: String, scenario: Scenario) -> Digest {
     Digest { name, sum: sum.0, numbers }
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
-}
-
-/// The bundled scenarios' names.
-fn bundled() -> Vec<String> {
-    let entries = folder().read_dir().unwrap().map(|entry| entry.unwrap().file_name());
-    let names = entries.filter_map(|name| name.to_str()?.strip_suffix(".toml").map(String::from));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names
-}
-
 /// A scenario with a key set to another value, where it can have that.
 fn with(text: &str, sets: &[String], sources: &Sources) -> Scenario {
     let read = |sets: &[String]| {
@@ -172,10 +152,11 @@ fn with(text: &str, sets: &[String], sources: &Sources) -> Scenario {
     read(sets).or_else(|_| read(&[])).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn of_bundled(name: &str, duration: &str) -> Digest {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
+fn of_bundled(file: &Path, duration: &str) -> Digest {
+    let text = std::fs::read_to_string(file).unwrap();
+    let name = file.file_stem().unwrap().display();
     let sets = ["warmup=0us".into(), format!("duration={duration}")];
-    digest(format!("{name} {duration}"), with(&text, &sets, &Sources::of(&folder())))
+    digest(format!("{name} {duration}"), with(&text, &sets, &Sources::of(&bundled_folder())))
 }
 
 fn of_random(seed: u64) -> Digest {
@@ -211,6 +192,11 @@ struct Kept {
 impl Kept {
     fn file() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/digests.txt")
+    }
+
+    /// What is kept now; nothing before it is written for the first time.
+    fn read() -> Kept {
+        Kept::parse(&std::fs::read_to_string(Kept::file()).unwrap_or_default())
     }
 
     fn parse(text: &str) -> Kept {
@@ -269,20 +255,21 @@ impl Kept {
 
 /// The runs of every test, and those that take minutes.
 fn runs(is_long: bool) -> Vec<Digest> {
-    let names = bundled();
-    let cases = names.len() as u64;
+    let files = bundled();
+    let cases = files.len() as u64;
     let durations: &[&str] = if is_long { &[SHORT, LONG] } else { &[SHORT] };
     let mut found = on_all_cores(0..cases * durations.len() as u64, |place| {
-        of_bundled(&names[(place % cases) as usize], durations[(place / cases) as usize])
+        of_bundled(&files[(place % cases) as usize], durations[(place / cases) as usize])
     });
     let random = if is_long { RANDOM } else { RANDOM / 5 };
     found.extend(on_all_cores(0..random, of_random));
     found
 }
 
-fn check(found: &[Digest]) {
-    let kept = Kept::parse(&std::fs::read_to_string(Kept::file()).unwrap());
+fn check(found: &[Digest]) -> Kept {
+    let kept = Kept::read();
     kept.check(found, &results::all()).unwrap_or_else(|why| panic!("{why}"));
+    kept
 }
 
 #[test]
@@ -294,8 +281,7 @@ fn runs_come_to_what_they_did() {
 #[ignore = "slow: long runs of the bundled scenarios, and all random ones"]
 fn long_runs_come_to_what_they_did() {
     let found = runs(true);
-    check(&found);
-    let kept = Kept::parse(&std::fs::read_to_string(Kept::file()).unwrap());
+    let kept = check(&found);
     assert_eq!(kept.sums.len(), found.len(), "runs are kept that are no more: `make digests`");
     let named = |of: &String| found.iter().any(|run| run.numbers.contains_key(of));
     let unnamed: Vec<_> = results::all().into_keys().filter(|of| !named(of)).collect();
@@ -309,8 +295,7 @@ mod written {
     #[ignore = "writes what is kept"]
     fn digests() {
         let found = runs(true);
-        let before = std::fs::read_to_string(Kept::file()).unwrap_or_default();
-        let untold = Kept::parse(&before).untold(&found);
+        let untold = Kept::read().untold(&found);
         assert!(untold.is_empty(), "no results number has risen for {}", untold.join(", "));
         let sums = found.into_iter().map(|run| (run.name, run.sum)).collect();
         let text = Kept { numbers: results::all(), sums }.text();

@@ -1,29 +1,18 @@
 //! The bundled scenarios: each is valid and resolves to itself.
 
+use crate::common::{bundled, bundled_folder};
 use spillway_net::scenario::{Scenario, Sources};
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
-}
-
-fn scenarios() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    files.sort();
-    files
-}
+use std::path::Path;
 
 fn read(file: &Path, text: &str) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let read = Scenario::read(given, &Sources::of(&folder()));
+    let read = Scenario::read(given, &Sources::of(&bundled_folder()));
     read.unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
 #[test]
 fn every_scenario_resolves_to_itself() {
-    let files = scenarios();
+    let files = bundled();
     assert!(!files.is_empty());
     for file in files {
         let scenario = read(&file, &std::fs::read_to_string(&file).unwrap());

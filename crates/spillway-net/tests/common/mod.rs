@@ -14,7 +14,7 @@ use spillway_settings as settings;
 use spillway_switch::DropReason;
 use std::ops::Range;
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 /// Bytes of a full packet with the default payload and header of transports.
@@ -52,6 +52,20 @@ impl Drop for Named {
             println!("seed {}", self.0);
         }
     }
+}
+
+/// The folder of the bundled scenarios.
+pub fn bundled_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// The files of the bundled scenarios.
+pub fn bundled() -> Vec<PathBuf> {
+    let entries = bundled_folder().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    files.sort();
+    files
 }
 
 /// A row of the flow table.
