@@ -231,6 +231,6 @@ def test_points_of_figures_are_weighed_by_their_packets(tmp_path):
     harness.compute(planned, Cache(tmp_path), jobs=1, follow=follow)
     tasks = list(planned.tasks.values())
     assert [label for label, _ in begun] == [task.label for task in tasks]
-    packets = [task.expected_packets for task in tasks]
+    packets = [task.cost for task in tasks]
     assert len(set(packets)) > 1
     assert [share for _, share in begun] == pytest.approx([one / sum(packets) for one in packets])

@@ -30,7 +30,7 @@ from support import flipped
 class Call:
     key: str
     label: str = ""
-    expected_packets: float | None = None
+    cost: float | None = None
 
 
 def opened(folder):

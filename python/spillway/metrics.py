@@ -87,28 +87,33 @@ def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
 
 
 class UnknownMetricError(ScenarioError):
-    """There is no such metric; `known` are those that there are."""
+    """There is no metric called `name`; `known` are those that there are."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
         near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         super().__init__(
             f"there is no metric {name!r}", f"did you mean `{near[0]}`?" if near else _HINT
         )
+        self.name = name
         self.known = known
 
 
-def found(name: object, runs: Sequence[Summary]) -> Metric:
-    """A metric by its name, or any number of the summary by its path.
+def found(names: Iterable[object], runs: Sequence[Summary]) -> list[Metric]:
+    """Metrics by their names, or any numbers of the summary by their paths.
 
     Raises `UnknownMetricError`.
     """
     known = catalogue(runs)
-    if isinstance(name, str) and name in known:
-        return known[name]
     by_path = {path: place for run in runs for path, place in paths(run).items()}
-    if not isinstance(name, str) or name not in by_path:
+
+    def one(name: object) -> Metric:
+        if isinstance(name, str) and name in known:
+            return known[name]
+        if isinstance(name, str) and name in by_path:
+            return _of_path(by_path[name])
         raise UnknownMetricError(name, [*known, *by_path])
-    return _of_path(by_path[name])
+
+    return [one(name) for name in names]
 
 
 def _of_path(path: Sequence[str]) -> Metric:
@@ -142,7 +147,7 @@ def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
     """The chosen names, all of which must be known: of metrics, or paths in the summary."""
     listed = chosen.split(",") if isinstance(chosen, str) else items(chosen, "metrics", _HINT)
     given = [name.strip() if isinstance(name, str) else name for name in listed]
-    names = [found(name, runs).key for name in given]
+    names = [metric.key for metric in found(given, runs)]
     if not names:
         raise ScenarioError("no metric is named", _HINT)
     check_once(names, "metrics: the name", "each has one column")
@@ -155,7 +160,7 @@ _HINT = "for one: short.p99,drops,goodput,fct_us.all.p99; docs/results.md names 
 def of_table(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
     """The columns of a table: the chosen metrics, or the usual ones."""
     if chosen:
-        return [found(key, runs) for key in chosen]
+        return found(chosen, runs)
     known = catalogue(runs)
     return [known[key] for key in [*_slowdowns(known, runs, ("p95", "p99")), *_TABLE]]
 
@@ -163,7 +168,7 @@ def of_table(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
 def of_plot(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
     """The metrics of a plot: the chosen ones, or the usual ones."""
     if chosen:
-        return [found(key, runs) for key in chosen]
+        return found(chosen, runs)
     known = catalogue(runs)
     usual = _slowdowns(known, runs, ("p50", "p95", "p99", "p99.9"))
     return [known[key] for key in [*usual, *(f"buffer.{p}" for p in _OCCUPANCY)]]

@@ -19,10 +19,15 @@ def interval(differences: Sequence[float]) -> tuple[float, float] | None:
         return None
     from scipy import special
 
-    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    error = _error(differences)
     half = float(special.stdtrit(len(differences) - 1, 0.975)) * error
     mean = statistics.fmean(differences)
     return mean - half, mean + half
+
+
+def _error(differences: Sequence[float]) -> float:
+    """The standard error of the mean."""
+    return statistics.stdev(differences) / math.sqrt(len(differences))
 
 
 def least(columns: Sequence[Column]) -> list[int | None]:
@@ -64,7 +69,7 @@ def _chance(own: Mapping[int, float | None], other: Mapping[int, float | None]) 
     # Two equal differences would make an interval of no width.
     if len(differences) < _FEWEST or (mean := statistics.fmean(differences)) >= 0:
         return 1.0
-    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    error = _error(differences)
     if error == 0:
         return 0.0
     from scipy import special

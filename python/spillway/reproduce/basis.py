@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,12 +76,17 @@ def of(function: str) -> dict[str, Any]:
         hint = "give it one, by which its results are kept: @spillway.reproduce.basis.results(1)"
         raise ScenarioError(f"{function} has no results number", hint)
     folder = Path(inspect.getfile(found)).parent
-    files = sorted(file for pattern in basis.files for file in folder.glob(pattern))
     told = {
         "simulator": {
             name: number for name, number in _core.results().items() if name.startswith(basis.on)
         },
         "libraries": {name: version(name) for name in basis.libraries},
-        "files": {str(file.relative_to(folder)): digest(file) for file in files},
+        "files": _digests(folder, basis.files),
     }
     return {"function": function, "results": basis.results, **told}
+
+
+@cache
+def _digests(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
+    files = sorted(file for pattern in patterns for file in folder.glob(pattern))
+    return {str(file.relative_to(folder)): digest(file) for file in files}

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spillway import _core
 from spillway.checksums import digest
-from spillway.progress import Progress
 from spillway.reproduce import basis, samples
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.tasks.run import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 NUMBERS = 1
 """The results number of what is taken from a run: its summary's numbers, and samples of flows."""
-
-Report = Callable[[Progress | None], object]
-"""Called during the computation of a point; raises KeyboardInterrupt to end it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Task:
     label: str
     run: Callable[[Report], Outcome | None]
     """Returns None if it was interrupted."""
-    expected_packets: float | None = None
+    cost: float | None = None
     """For a run: a rough estimate of its packets, by which durations are compared."""
 
 

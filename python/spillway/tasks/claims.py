@@ -29,6 +29,7 @@ class Claims:
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.owner = secrets.token_hex(8)
+        self._process = f"{_machine()} {os.getpid()} {_began('self')}"
         self._folder = folder
         self._clock = clock
         self._lock = threading.Lock()
@@ -73,16 +74,18 @@ class Claims:
             self._beats = None
 
     def _text(self) -> bytes:
-        process = f"{_machine()} {os.getpid()} {_began('self')}"
-        return f"{self.owner} {self._count:020} {process}\n".encode()
+        return f"{self.owner} {self._count:020} {self._process}\n".encode()
 
     def _made(self, file: Path) -> bool:
         """Whether the claim was free, and is made now."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
-            claim = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            claim = os.open(file, flags, 0o644)
         except FileExistsError:
             return False
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return self._made(file)
         try:
             os.write(claim, self._text())
         except OSError:

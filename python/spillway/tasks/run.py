@@ -28,7 +28,7 @@ class Task(Protocol):
         """What it is, for people."""
 
     @property
-    def expected_packets(self) -> float | None:
+    def cost(self) -> float | None:
         """How long it takes beside others, if that is known."""
 
 
@@ -51,7 +51,7 @@ def run(
     False, and whoever is at work ends soon. `done` is called with the label of every task that has
     come, also from others.
     """
-    costs = shares([task.expected_packets for task in tasks])
+    costs = shares([task.cost for task in tasks])
     parts = {task.key: share for task, share in zip(tasks, costs, strict=True)}
     store.refresh()
     left = {task.key: task for task in tasks if not store.has(task.key)}

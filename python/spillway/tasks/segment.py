@@ -15,6 +15,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,7 +81,9 @@ class Segment:
         """
         with self._lock:
             if self._file >= 0 and self._failed is None:
-                _write(self._file, _line(OVER, None))
+                # Without it others only look at the file again and again.
+                with suppress(OSError):
+                    _write(self._file, _line(OVER, None))
             self._close()
             self._raise()
 

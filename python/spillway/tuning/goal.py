@@ -142,7 +142,7 @@ class Aims:
             raise ScenarioError(f"{twice} is a goal twice", "name each once")
         names = [name for goal in self.goals for name in goal.expression.names]
         names += [name for constraint in self.constraints for name in constraint.names]
-        self._read = {name: _reader(name, example) for name in dict.fromkeys(names)}
+        self._read = _readers(names, example)
 
     @property
     def names(self) -> list[str]:
@@ -212,12 +212,17 @@ def front(aims: Aims, points: Sequence[Sequence[float]]) -> list[int]:
     return found
 
 
-def _reader(name: str, example: Summary) -> Callable[[Summary], float | None]:
-    """How a metric is read: one of `compare`, or a number of the summary, by its path."""
+def _readers(
+    names: Iterable[str], example: Summary
+) -> dict[str, Callable[[Summary], float | None]]:
+    """How metrics are read: those of `compare`, or numbers of the summary, by their paths."""
+    each = list(dict.fromkeys(names))
     try:
-        return found(name, [example]).read
+        return {
+            name: metric.read for name, metric in zip(each, found(each, [example]), strict=True)
+        }
     except UnknownMetricError as error:
-        minus, _, behind = name.rpartition("-")
+        minus, _, behind = str(error.name).rpartition("-")
         if minus in error.known:
             error.hint = f"a minus has spaces around it: {minus} - {behind}"
         raise

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from spillway.reproduce import abm_program, lost
 from spillway.reproduce.credence import models
 from spillway.reproduce.figure import Point, Scale, Scheme, Value
-from spillway.reproduce.point import Outcome, Report, Run, Task
+from spillway.reproduce.point import Outcome, Run, Task
 from spillway.reproduce.smartbuf.setup import LEARN_DEMANDS
+from spillway.tasks.run import Report
 
 SWITCH = "switch.sharing"
 """The key of the policy if all switches have the same."""

@@ -11,8 +11,9 @@ from spillway.reproduce.credence.traces import MORE_QUERIES, traced
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
-from spillway.reproduce.point import Computed, Report
+from spillway.reproduce.point import Computed
 from spillway.reproduce.verdict import Near, NoGain
+from spillway.tasks.run import Report
 
 PAPERS = Scheme("two features, split at random", style=3)
 OURS = Scheme("four features, another seed", style=2)

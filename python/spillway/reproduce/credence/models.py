@@ -15,7 +15,7 @@ from spillway.reproduce.credence import figure7, figure10, setup
 from spillway.reproduce.credence.schemes import CREDENCE, LQD
 from spillway.reproduce.credence.traces import MORE_QUERIES, traced, wait
 from spillway.reproduce.figure import Figure, Scale, Scheme
-from spillway.reproduce.point import Report
+from spillway.tasks.run import Report
 
 if TYPE_CHECKING:
     from spillway.oracle import Model

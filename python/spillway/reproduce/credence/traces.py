@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from spillway.reproduce.point import Report
+from spillway.tasks.run import Report
 
 if TYPE_CHECKING:
     from spillway.oracle.trace import Trace

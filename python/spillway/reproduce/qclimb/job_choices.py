@@ -17,7 +17,7 @@ from spillway.reproduce.qclimb.setup import PIAS, QCLIMB
 from spillway.reproduce.verdict import Beside
 
 if TYPE_CHECKING:
-    from spillway.reproduce.point import Report
+    from spillway.tasks.run import Report
 
 _CALIBRATED = 0.001
 """The share of flows that may be out-bound where bounds are calibrated."""

@@ -16,7 +16,7 @@ from spillway.reproduce.qclimb.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, 
 
 if TYPE_CHECKING:
     from spillway.bounds.synthetic import SyntheticJob
-    from spillway.reproduce.point import Report
+    from spillway.tasks.run import Report
 
 KINDS = {"kmeans": "K-Means", "pagerank": "PageRank", "sgd": "SGD"}
 CLASSES = ("short", "medium", "long", "all")
