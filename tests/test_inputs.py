@@ -183,3 +183,13 @@ def test_a_result_that_is_saved_again_keeps_its_files(tmp_path):
     first = spillway.run(tmp_path / "own.toml", out=tmp_path / "first")
     spillway.Result.load(tmp_path / "first").save(tmp_path / "second")
     replayed(first, tmp_path / "second")
+
+
+def test_what_python_leaves_beside_a_copy_is_no_part_of_the_result(tmp_path):
+    chosen = ["switch.sharing=same"]
+    first = spillway.run(TINY, plugins=WithHistory, set=chosen, out=tmp_path / "first")
+    (tmp_path / "first" / "inputs" / "__pycache__").mkdir()
+    (tmp_path / "first" / "inputs" / "__pycache__" / "same.pyc").write_bytes(b"")
+    assert spillway.run(tmp_path / "first", plugins=WithHistory).flows.equals(first.flows)
+    spillway.Result.load(tmp_path / "first").save(tmp_path / "second")
+    assert "__pycache__" not in names(tmp_path / "second" / "inputs")

@@ -49,8 +49,7 @@ def check(folder: Path, *names: str) -> None:
     listed = _listed(folder / FILE)
     wanted = [name for name in names if not name.endswith("/")]
     for within in set(names).difference(wanted):
-        there = (folder / within).iterdir() if (folder / within).is_dir() else ()
-        wanted += {f"{within}{file.name}" for file in there}
+        wanted += {f"{within}{name}" for name in names_in(folder / within)}
         wanted += {name for name in listed if name.startswith(within)}
     for name in sorted(set(wanted)):
         file = folder / name
@@ -59,6 +58,15 @@ def check(folder: Path, *names: str) -> None:
             raise ScenarioError(f"{file} is not in {folder / FILE}", hint)
         if not file.is_file() or digest(file) != listed[name]:
             raise ScenarioError(f"{file} is not what was written there", hint)
+
+
+def names_in(folder: Path) -> set[str]:
+    """The files of a folder, by their paths in it, without what Python keeps of its modules."""
+    found: set[str] = set()
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found |= {(Path(here) / name).relative_to(folder).as_posix() for name in files}
+    return found
 
 
 def listed(folder: Path) -> set[str] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway.checksums import digest
+from spillway.checksums import digest, names_in
 from spillway.errors import SpillwayError
 from spillway.folder import INPUTS
 from spillway.plugins.files import sources
@@ -51,7 +51,7 @@ class Inputs:
     def inside(cls, folder: Path, scenario: str) -> Inputs:
         """The inputs that a result's folder holds."""
         place = folder / INPUTS
-        files = {file.name: file for file in sorted(place.iterdir())} if place.is_dir() else {}
+        files = {name: place / name for name in sorted(names_in(place))}
         return cls(scenario, files, {name: digest(file) for name, file in files.items()}, {})
 
     def write(self, folder: Path) -> None:
