@@ -138,7 +138,7 @@ def test_a_parameter_of_a_plug_in_names_no_file(tmp_path):
     scenario = spillway.Scenario(TINY.read_text(), tmp_path, plugins=[WithHistory])
     chosen = scenario.set("switch.sharing={ kind = 'same', history = 'history' }")
     first = spillway.run(chosen, out=tmp_path / "first")
-    assert names(tmp_path / "first" / "inputs") == ["same.py"]
+    assert names(tmp_path / "first" / "inputs") == ["same.py", "support.py"]
     text = (tmp_path / "first" / "scenario.toml").read_text()
     assert tomllib.loads(text)["switch"]["sharing"]["history"] == "history"
     assert first.status == "complete"

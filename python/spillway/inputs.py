@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from spillway.checksums import digest, names_in
 from spillway.errors import SpillwayError
 from spillway.folder import INPUTS
-from spillway.plugins.files import sources
+from spillway.plugins.packing import copies, unused
 
 if TYPE_CHECKING:
     from spillway import _core
@@ -29,23 +29,21 @@ class Inputs:
     digests: Mapping[str, str]
     """The checksums of the files when they were read."""
     texts: Mapping[str, str]
-    """The sources of plug-ins, by the copies' names."""
+    """The sources of plug-ins and of their helper modules, by the copies' names."""
 
     @classmethod
     def of(cls, read: _core.Scenario, folder: Path, plugins: Iterable[type[Plugin]] = ()) -> Inputs:
         """The inputs of a scenario that has just been read, with files relative to `folder`."""
-        texts: dict[str, str] = {}
-        for name, text in sources(plugins):
-            texts[_unused(name, texts)] = text
+        texts = copies(plugins)
         names: dict[Path, str] = {}
         for key, file in read.files:
             source = folder / file
             if source not in names:
-                names[source] = _unused(_name(key, file), {*texts, *names.values()})
-        copies = [f"{INPUTS}/{names[folder / file]}" for _, file in read.files]
+                names[source] = unused(_name(key, file), {*texts, *names.values()})
+        written = [f"{INPUTS}/{names[folder / file]}" for _, file in read.files]
         files = {name: source for source, name in names.items()}
         digests = {name: digest(source) for name, source in files.items()}
-        return cls(read.resolved_with(copies), files, digests, texts)
+        return cls(read.resolved_with(written), files, digests, texts)
 
     @classmethod
     def inside(cls, folder: Path, scenario: str) -> Inputs:
@@ -57,15 +55,15 @@ class Inputs:
     def write(self, folder: Path) -> None:
         """Copies them into a result's folder. Refuses a file that has changed since it was read."""
         place = folder / INPUTS
-        if self.files or self.texts:
-            place.mkdir()
         for name, source in self.files.items():
             if source.is_file():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, place / name)
             if not source.is_file() or digest(place / name) != self.digests[name]:
                 hint = "run it again: a result goes with the files that it was made of"
                 raise SpillwayError(f"{source} has changed since the run read it", hint)
         for name, text in self.texts.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(text, encoding="utf-8")
 
 
@@ -79,18 +77,3 @@ def _name(key: str, file: str) -> str:
     ending = re.search(r"\.[^.]*$", Path(file).name)
     name = plain.sub("_", key.removeprefix("traffic."))[:100]
     return name + plain.sub("_", ending[0])[-20:] if ending else name
-
-
-def _unused(name: str, taken: Iterable[str]) -> str:
-    """The name, or a similar one that is not taken, even if case does not matter.
-
-    >>> _unused("a.csv", []), _unused("A.csv", ["a.csv", "A-2.csv"])
-    ('a.csv', 'A-3.csv')
-    """
-    known = {each.casefold() for each in taken}
-    stem, dot, ending = name.rpartition(".")
-    number, unused = 1, name
-    while unused.casefold() in known:
-        number += 1
-        unused = f"{stem}-{number}{dot}{ending}" if dot else f"{name}-{number}"
-    return unused

@@ -7,6 +7,7 @@ override are never called.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from spillway._core import (
@@ -22,6 +23,8 @@ from spillway._core import (
     Verdict,
     Window,
 )
+from spillway.errors import ScenarioError
+from spillway.plugins.content import note
 
 
 class Plugin:
@@ -38,6 +41,12 @@ class Plugin:
             if not hasattr(type(self), name):
                 raise TypeError(f"{type(self).__name__} has no parameter {name!r}")
             setattr(self, name, value)
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        # What is wrong with its file is told when the class is used.
+        with suppress(ScenarioError):
+            note(cls.__module__)
 
 
 class _Policy(Plugin):

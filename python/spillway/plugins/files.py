@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
-import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from spillway.arguments import items
 from spillway.errors import PluginError, ScenarioError
 from spillway.plugins.base import Plugin
+from spillway.plugins.content import OF_FILE, note, note_source
 
 Plugins: TypeAlias = type[Plugin] | Iterable[type[Plugin]]
 """A class, or several."""
@@ -42,7 +43,7 @@ def load(text: str) -> type[Plugin]:
         raise ScenarioError(f"there is no file {file}", "--plugin takes FILE.py:CLASS")
     if path.suffix != ".py":
         raise ScenarioError(f"{file} is no file of Python", "--plugin takes FILE.py:CLASS")
-    module = _module(path)
+    module = executed(path)
     found: Any = getattr(module, name, None)
     if found is None:
         classes = [each for each, value in vars(module).items() if isinstance(value, type)]
@@ -52,31 +53,40 @@ def load(text: str) -> type[Plugin]:
     return found  # type: ignore[no-any-return]
 
 
-def sources(plugins: Iterable[type[Plugin]]) -> Iterator[tuple[str, str]]:
-    """The texts of the files that define plug-ins, each with a name for its copy."""
-    for plugin in plugins:
-        try:
-            file = inspect.getsourcefile(plugin)
-        except TypeError:
-            continue
-        if file is not None and Path(file).is_file():
-            yield f"{plugin.id}.py", Path(file).read_text(encoding="utf-8")
+def executed(path: Path) -> ModuleType:
+    """The module that a file makes, which is executed only once.
+
+    As with `python FILE.py`, modules beside the file can be imported, then and later. If another
+    module has been imported in the place of one of these, it is a `ScenarioError`.
+    """
+    whole = path.resolve()
+    name = f"{OF_FILE}{whole}"
+    if name not in sys.modules:
+        if str(whole.parent) not in sys.path:
+            sys.path.insert(0, str(whole.parent))
+        _execute(name, path)
+    note(name)
+    return sys.modules[name]
 
 
-def _module(path: Path) -> ModuleType:
-    name = f"spillway.plugins.of_file.{path.resolve()}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
+def _execute(name: str, path: Path) -> None:
+    loader = SourceFileLoader(name, str(path.absolute()))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    # Files may have come just now.
+    importlib.invalidate_caches()
     try:
-        spec.loader.exec_module(module)
+        source = path.read_bytes()
+        note_source(name, source)
+        exec(loader.source_to_code(source, loader.path), vars(module))
     except BaseException as error:
-        del sys.modules[name]
+        try:
+            if isinstance(error, ImportError):
+                note(name)
+        finally:
+            del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
         raise PluginError(f"{path} cannot be imported", str(path), "the file") from error
-    return module
