@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from spillway.progress import Follow, Progress, shares
+from spillway.tasks.memory import Memory
 from spillway.tasks.store import Store
 from spillway.threads import processors, side_by_side
 
@@ -37,7 +38,7 @@ Kind = TypeVar("Kind", bound=Task)
 
 def run(
     tasks: Sequence[Kind],
-    store: Store,
+    store: Store | Memory,
     compute: Callable[[Kind, Report], bool],
     *,
     jobs: int | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,13 @@ class Store:
     def file(self, key: str) -> Path:
         """Where the file of a result is, if it has one."""
         return self.folder / "files" / key
+
+    def tidy(self) -> None:
+        """Removes claims of what is there: a killed process may have left them."""
+        with suppress(FileNotFoundError):
+            for file in (self.folder / "claims").iterdir():
+                if self.has(file.name):
+                    file.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Syncs what was written, and lets go of all claims. Raises `OSError`."""
