@@ -31,7 +31,7 @@ from side_by_side import (
     with_timeout,
     written,
 )
-from spillway import pairs
+from spillway.experiments.statistics import interval
 from spillway.palette import COLOURS
 from spillway.reproduce.draw import drawing_of
 from spillway.reproduce.tally import seeds_in_words
@@ -176,7 +176,7 @@ def over(found: Tuned, policy: str, base: tuple[str, str]) -> str:
     """
     tails = zip(found.tails(policy, TUNED), found.tails(*base), strict=False)
     logs = [math.log(own / other) for own, other in tails]
-    between = pairs.interval(logs)
+    between = interval(logs)
     if between is None or base == (policy, TUNED):
         return "-"
     if not any(logs):

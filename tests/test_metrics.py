@@ -12,7 +12,6 @@ from rich.console import Console
 import spillway
 from spillway import _core, metrics, plots, tables
 from spillway.scenario import Scenario
-from spillway.sweep import Sweep
 from support import TINY
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -29,13 +28,13 @@ def shown(sweep, width: int = 200) -> list[str]:
     """The lines of its table."""
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(tables.sweep(sweep))
+        console.print(tables.experiment(sweep))
     return captured.get().splitlines()
 
 
-def chosen(sweep, *names: str) -> Sweep:
+def chosen(sweep, *names: str) -> spillway.Experiment:
     """The same with these metrics."""
-    return Sweep(sweep.results, metrics=names)
+    return sweep.showing(names)
 
 
 def test_one_s_own_traffic_is_in_table_and_plot(web):
@@ -74,7 +73,8 @@ def test_numbers_are_those_of_the_summaries(web):
         assert known["queries.mean"].read(run) == pytest.approx(run["query_us"]["mean"] / 1000)
         assert known["slowdown.queries.max"].read(run) == run["fct_slowdown"]["queries"]["max"]
         assert known["goodput.web"].read(run) == run["goodput_gbps"]["web"]
-        assert known["buffer.p99.99"].scaled(run) == 100 * run["buffer_occupancy"]["p99_99"]
+        assert known["buffer.p99.99"].read(run) == run["buffer_occupancy"]["p99_99"]
+        assert known["buffer.p99.99"].scale == 100
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +122,12 @@ def test_what_is_chosen_is_kept(command, tmp_path):
         *["--metrics", " background.p50,drops"],
     )
     assert outcome.json["metrics"] == names
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["metrics"] == names
+    assert spillway.load(tmp_path / "out").metrics == names
     assert outcome.err.split()[4:8] == ["background", "packets", "p50", "lost"]
 
 
 def test_a_metric_is_known_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(sys.modules["spillway.sweep"], "run_to", None)
+    monkeypatch.setattr(sys.modules["spillway.experiments.work"], "run_to", None)
     with pytest.raises(spillway.ScenarioError, match=r"there is no metric 'shrt\.p99'") as raised:
         spillway.sweep(TINY, metrics=["drops", "shrt.p99"])
     assert raised.value.hint == "did you mean `short.p99`?"
@@ -168,8 +168,8 @@ def test_the_page_has_all_metrics_and_no_others():
 
 def test_a_table_that_is_too_wide_becomes_several(web):
     wide = max(len(line) for line in shown(web))
-    lines = shown(Sweep([*web.results, *web.results, *web.results]), 60)
-    assert max(map(len, lines)) <= 60 < wide
+    lines = shown(web, 40)
+    assert max(map(len, lines)) <= 40 < wide
     assert sum("sharing=dt" in line for line in lines) > 3
     assert "…" not in "".join(lines)
 
@@ -190,7 +190,7 @@ def test_any_number_of_the_summary_is_a_metric_by_its_path(web):
     assert ("aqm" in summary["drops"], aqm.read(summary)) == (False, 0)
     assert queries.read(summary) == pytest.approx(summary["query_us"]["p99"] / 1000)
     assert [each.less_is_better for each in (times, aqm, load)] == [True, False, False]
-    shown_sweep = Sweep(web.results, metrics=names)
+    shown_sweep = web.showing(names)
     assert "realised" in "".join(shown(shown_sweep))
     for wrong in ("fct_us.web", "run.cpu_s", "seed", "fct_us.nobody.p99"):
         with pytest.raises(spillway.ScenarioError, match=f"there is no metric '{wrong}'"):

@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def sweep() -> spillway.Sweep:
+def sweep() -> spillway.Experiment:
     """Two variants, two seeds each."""
     vary = "switch.sharing=dt,lqd"
     return spillway.sweep(TINY, vary=vary, seeds=[1, 2], set="duration=1ms")
@@ -72,12 +72,12 @@ def test_a_result_in_a_line(tiny, tmp_path):
 
 
 def test_a_sweep_in_a_line(sweep):
-    assert repr(sweep) == ("<Sweep over 'tiny': 4 runs of 'sharing=dt', 'sharing=lqd', complete>")
+    assert repr(sweep) == ("<Experiment over 'tiny': 4 runs of 'sharing=dt', 'sharing=lqd'>")
     seeds = spillway.sweep(TINY, seeds=[1, 2], set="duration=100us")
-    assert repr(seeds) == "<Sweep over 'tiny': 2 runs, complete>"
+    assert repr(seeds) == "<Experiment over 'tiny': 2 runs>"
     several = spillway.sweep(TINY, vary=f"seed={','.join('123456')}", set="duration=10us")
     shown = "'seed=1', 'seed=2', 'seed=3', 'seed=4', 2 more"
-    assert repr(several) == f"<Sweep over 'tiny': 6 runs of {shown}, complete>"
+    assert repr(several) == f"<Experiment over 'tiny': 6 runs of {shown}>"
 
 
 def test_a_scenario_in_a_line(monkeypatch):

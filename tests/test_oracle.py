@@ -34,10 +34,11 @@ TRACED = (
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory):
-    """Two traces of the tiny scenario, with seeds 1 and 2."""
+    """A folder with two traces of the tiny scenario, of seeds 1 and 2."""
     folder = tmp_path_factory.mktemp("traces")
-    spillway.sweep(TINY, set=TRACED, seeds=[1, 2], out=folder / "sweep")
-    return folder / "sweep"
+    for seed in (1, 2):
+        spillway.run(TINY, set=TRACED, seed=seed, out=folder / f"seed-{seed}")
+    return folder
 
 
 def made_up(queue, dropped, weight=None, ports=4) -> Trace:

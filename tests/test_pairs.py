@@ -8,7 +8,7 @@ from rich.console import Console
 
 import spillway
 from spillway import tables
-from spillway.pairs import interval, least
+from spillway.experiments.statistics import interval, least
 from support import TINY
 
 
@@ -70,7 +70,7 @@ def shown(**more) -> tuple[str, list[str]]:
     sweep = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False, **more)
     file = io.StringIO()
     Console(width=200, force_terminal=True, color_system="standard", file=file).print(
-        tables.sweep(sweep)
+        tables.experiment(sweep)
     )
     text = file.getvalue()
     return re.sub(r"\x1b\[[\d;]*m", "", text), re.findall(r"\x1b\[1;32m([^\x1b]*)", text)

@@ -9,22 +9,37 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import spillway
 from spillway import plots
+from spillway.experiments.experiment import Experiment
+from spillway.experiments.variants import Variant
+from spillway.experiments.work import Numbers, work
 from spillway.oracle.plots import draw_sweep
 from spillway.oracle.scores import Scores
 from spillway.palette import COLOURS, MARKERS
 from spillway.reproduce.draw import drawing_of
-from spillway.sweep import Sweep, Variant
 from support import TINY, names
 from test_cli_errors import refused
 
 
-def of(labels) -> Sweep:
-    """A sweep with this many variants, all alike."""
-    (both,) = spillway.sweep(TINY, seeds=[1, 2], keep=False).results
-    return Sweep([(Variant(label, ()), both[1]) for label in labels])
+class Alike(Experiment):
+    """Variants with these labels, all alike."""
+
+    def __init__(self, one: Experiment, labels) -> None:
+        vars(self).update(vars(one))
+        self.variants = [Variant(label, ()) for label in labels]
+        self._same = one
+
+    @property
+    def results(self):
+        ((_, runs),) = self._same.results
+        return [(variant, runs) for variant in self.variants]
 
 
-def drawn(sweep: Sweep):
+def of(labels) -> Experiment:
+    """An experiment with this many variants, all alike."""
+    return Alike(spillway.sweep(TINY, seeds=[1, 2], keep=False), labels)
+
+
+def drawn(sweep: Experiment):
     """The figure, its parts where they will be seen."""
     figure = plots.drawn(sweep)
     FigureCanvasAgg(figure).draw()
@@ -47,14 +62,16 @@ def test_names_with_dollar_signs_are_no_formulas(tmp_path):
 
 def test_a_figure_of_what_was_interrupted_says_so(tmp_path):
     whole = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False)
-    part = Sweep(whole.results[:1], is_interrupted=True)
+    part = spillway.experiment(TINY, vary=["switch.sharing=dt,lqd"], out=tmp_path / "part")
+    (first, _) = part.missing()
+    work([first], part.store, Numbers())
     assert (whole.status, part.status) == ("complete", "interrupted")
     with mpl.rc_context({"svg.fonttype": "none"}):
         plots.comparison(whole, tmp_path / "whole.svg")
         plots.comparison(part, tmp_path / "part.svg")
-    assert "interrupted: partial results" in (tmp_path / "part.svg").read_text()
+    assert "interrupted: not all runs" in (tmp_path / "part.svg").read_text()
     assert "interrupted" not in (tmp_path / "whole.svg").read_text()
-    assert names(tmp_path) == ["part.svg", "whole.svg"]
+    assert names(tmp_path) == ["part", "part.svg", "whole.svg"]
 
 
 def test_unlimited_buffers_and_no_flows_are_drawn_too(tmp_path):
@@ -69,8 +86,8 @@ def test_what_nobody_has_is_an_empty_panel(number):
     none = spillway.sweep(TINY, set=["traffic.queries.queries_per_host_per_s=0.01"], keep=False)
     (run,) = none.results[0][1]
     assert run.summary["query_us"]["count"] == 0
-    several = [(Variant(f"variant {n}", ()), [run]) for n in range(number)]
-    figure = drawn(Sweep(several, metrics=["queries.p99", "incast.p99", "drops"]))
+    several = Alike(none, [f"variant {n}" for n in range(number)])
+    figure = drawn(several.showing("queries.p99,incast.p99,drops"))
     assert [axis.get_title().strip() for axis in figure.axes[:3]] == [
         "queries", "incast", "packets lost",
     ]  # fmt: skip
@@ -87,7 +104,7 @@ def test_what_nobody_has_is_an_empty_panel(number):
 )
 def test_a_title_is_cut_where_it_is_too_long(name, title):
     named = spillway.sweep(TINY, set={"traffic.background.name": name}, keep=False)
-    figure = drawn(Sweep(named.results, metrics=[f"{name}.p99"]))
+    figure = drawn(named.showing([f"{name}.p99"]))
     assert figure.axes[0].get_title().strip() == title
 
 

@@ -36,13 +36,11 @@ def summaries(tmp_path_factory):
     """A summary of each kind, by name."""
     folder = tmp_path_factory.mktemp("results")
     spillway.run(TINY, out=folder / "run")
-    vary = {"switch.sharing": ["dt", "lqd"]}
-    spillway.sweep(TINY, vary=vary, seeds=[1, 2], set=["duration=1ms"], out=folder / "sweep")
     spillway.tune(TINY, out=folder / "study", **STUDY)
     (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
     document = write.document(results, write.findings(results), "quick")
     figure = write.write(results, document, folder, force=False)
-    places = {name: folder / name for name in ("run", "sweep", "study")} | {"figure": figure}
+    places = {name: folder / name for name in ("run", "study")} | {"figure": figure}
     return {
         name: json.loads((place / "summary.json").read_text()) for name, place in places.items()
     }
@@ -62,7 +60,7 @@ def gathered(folder, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep", "study", "figure"])
+@pytest.mark.parametrize("kind", ["run", "study", "figure"])
 def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
     text = json.dumps(summaries[kind])
     assert gathered(tmp_path, text)
@@ -70,7 +68,7 @@ def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
         assert not gathered(tmp_path, text[:length])
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep", "study", "figure"])
+@pytest.mark.parametrize("kind", ["run", "study", "figure"])
 def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind, monkeypatch):
     """Every place in it in turn gets something else, or goes; drawings are another test's."""
     monkeypatch.setattr(plots, "svg", lambda _: b"<svg/>")
@@ -88,14 +86,6 @@ def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind, monkeypatc
             within[steps[-1]] = JUNK[number % (len(JUNK) + 1)]
         refusals += not gathered(tmp_path, json.dumps(changed))
     assert refusals > 5
-
-
-def test_what_cannot_be_drawn_is_no_traceback(summaries, tmp_path):
-    for junk in JUNK:
-        changed = copy.deepcopy(summaries["sweep"])
-        for run in changed["variants"][0]["runs"]:
-            run["fct_slowdown"]["short"]["p99"] = run["buffer_occupancy"]["max"] = junk
-        gathered(tmp_path, json.dumps(changed))
 
 
 def words(text: str) -> Counter:
@@ -135,10 +125,7 @@ def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
     )
     found = article(tmp_path, "page.html")
     _, shown, rest = re.split(r"</h2>|<p class=\"quiet\">Spillway", found)
-    for _, results in sweep.results:
-        for result in results:
-            result.folder = None
-    assert words(plain(shown)) == terminal(tables.sweep(sweep))
+    assert words(plain(shown)) == terminal(tables.experiment(sweep))
     assert "±" in shown and "~" in shown and "background" in shown
     assert ('class="bold green"' in shown) == ("bold green" in shown)
     assert chosen or "bold green" in shown
@@ -148,11 +135,11 @@ def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
     assert base64.b64decode(drawing) == plots.svg(sweep)
     for text in (
         "switch.sharing=lqd",
-        "seeds 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16",
+        "seeds 1..16",
         "[topology]",
     ):
         assert text in rest
-    assert "The scenario of sharing=dt/seed-1" in rest
+    assert "The scenario of the first variant" in rest
 
 
 def test_a_run_s_part_says_what_the_terminal_says(tmp_path):
@@ -166,15 +153,13 @@ def test_a_run_s_part_says_what_the_terminal_says(tmp_path):
     assert f"run on {result.summary['run']['began'][:10]}" in rest and "[topology]" in rest
 
 
-def test_results_of_an_older_version_have_a_part_too(summaries, tmp_path):
-    older = copy.deepcopy(summaries["sweep"])
-    del older["metrics"]
-    for variant in older["variants"]:
-        for run in variant["runs"]:
-            del run["run"]["began"]
-    assert gathered(tmp_path, json.dumps(older))
-    page = (tmp_path / "page.html").read_text()
-    assert "sharing=lqd" in page and "run on" not in page
+def test_a_comparison_of_an_older_version_is_told(tmp_path):
+    assert not gathered(tmp_path, json.dumps({"variants": []}))
+
+
+def test_an_experiment_without_a_run_has_a_part_too(tmp_path):
+    spillway.experiment(TINY, seeds=[1, 2], out=tmp_path / "out")
+    assert "0 of 2 runs" in article(tmp_path, "page.html")
 
 
 def places(document, depth: int = 6) -> Iterator[tuple]:

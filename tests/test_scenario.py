@@ -227,7 +227,7 @@ def test_a_folder_of_results_names_one(tmp_path):
     spillway.sweep(TINY, seeds=[1, 2], set=["duration=1ms"], out=tmp_path / "out")
     with pytest.raises(ScenarioError, match=r"without a scenario\.toml") as caught:
         Scenario.load(tmp_path / "out")
-    assert str(tmp_path / "out" / "seed-1") in (caught.value.hint or "")
+    assert str(tmp_path / "out" / "runs") in (caught.value.hint or "")
 
 
 def test_errors_say_where():

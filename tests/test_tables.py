@@ -3,7 +3,6 @@
 import pytest
 
 from spillway import tables
-from spillway.metrics import Spread, spread
 
 
 @pytest.mark.parametrize(
@@ -30,9 +29,3 @@ def test_sizes_have_decimal_units():
         "0 B", "999 B", "1.024 KB", "1.024 MB",
     ]  # fmt: skip
     assert tables.size(5e15) == "5000 TB"
-
-
-def test_a_spread_is_mean_and_deviation():
-    assert spread([1.0, None, 3.0]) == Spread(2.0, 2**0.5)
-    assert spread([4.0]) == Spread(4.0, None)
-    assert spread([None]) == Spread(None, None)

@@ -106,7 +106,24 @@ def test_a_full_disk_leaves_nothing(command, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "write", full)
-    for arguments in (["run", TINY, "--out", "o"], ["run", TINY, "--seeds", "1..2", "--out", "o"]):
-        outcome = command(*arguments)
-        assert outcome.status == 2 and "No space left on device" in outcome.err
-        assert names() == []
+    outcome = command("run", TINY, "--out", "o")
+    assert outcome.status == 2 and "No space left on device" in outcome.err
+    assert names() == []
+
+
+def test_an_experiment_goes_on_when_the_disk_is_no_longer_full(command, monkeypatch):
+    asked = ["run", TINY, "--seeds", "1..4", "--jobs", "1", "--out", "o"]
+    written, write = [], os.write
+
+    def full(*given):
+        written.append(given)
+        if len(written) > 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        outcome = command(*asked)
+    assert outcome.status == 1 and "No space left on device" in outcome.err
+    assert 0 < spillway.load("o").done < 4
+    assert command(*asked, "--json").json["done"] == 4

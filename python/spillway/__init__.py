@@ -28,6 +28,8 @@ try:
         SpillwayError,
         UncheckedWarning,
     )
+    from spillway.experiments.asking import experiment, load
+    from spillway.experiments.experiment import Experiment
     from spillway.result import Result
     from spillway.run import run
     from spillway.scenario import Scenario
@@ -59,6 +61,7 @@ else:
 
 __all__ = [
     "Error",
+    "Experiment",
     "Interrupted",
     "PluginError",
     "Result",
@@ -71,7 +74,9 @@ __all__ = [
     "Tuned",
     "UncheckedWarning",
     "__version__",
+    "experiment",
     "fluid",
+    "load",
     "oracle",
     "plugins",
     "run",

@@ -229,6 +229,31 @@ def _ranges(text: str, hint: str) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
+def ranges(seeds: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as ranges, both ends included.
+
+    >>> ranges([1, 2, 3, 7])
+    [(1, 3), (7, 7)]
+    """
+    found: list[tuple[int, int]] = []
+    for seed in seeds:
+        if found and seed == found[-1][1] + 1:
+            found[-1] = (found[-1][0], seed)
+        else:
+            found.append((seed, seed))
+    return found
+
+
+def seeds_told(seeds: Iterable[int]) -> str:
+    """Seeds as they are typed.
+
+    >>> seeds_told([1, 2, 3, 7])
+    '1..3,7'
+    """
+    both = ranges(seeds)
+    return ",".join(f"{low}..{high}" if low < high else str(low) for low, high in both)
+
+
 def whole(name: str, given: object, least: int, most: int | None = None) -> int:
     """Checks a whole number within a range, both ends included."""
     number = integer(given)

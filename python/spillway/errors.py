@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spillway.experiments.experiment import Experiment
     from spillway.result import Result
-    from spillway.sweep import Sweep
     from spillway.tuning import Tuned
 
 
@@ -78,6 +78,6 @@ class PluginError(SpillwayError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run. `result` holds what there is so far, with status "interrupted"."""
 
-    def __init__(self, result: Result | Sweep | Tuned) -> None:
+    def __init__(self, result: Result | Experiment | Tuned) -> None:
         super().__init__("interrupted")
         self.result = result

@@ -82,6 +82,18 @@ def check_folder(folder: Path) -> None:
     _check_name(folder)
 
 
+def check_place(folder: Path) -> None:
+    """Refuses a path that cannot be a new folder's, or where none can be made."""
+    if folder.name in ("", ".."):
+        raise ScenarioError(
+            f"{folder} is not a folder to write to",
+            "name a folder that is not there yet",
+            typed="--out takes the name of a folder that is not there yet",
+        )
+    check_folder(folder.parent)
+    _check_name(folder)
+
+
 def _check_name(path: Path) -> None:
     """Refuses a name that no file can have, or that the writers of tables cannot handle."""
     try:
@@ -99,7 +111,8 @@ def _check_name(path: Path) -> None:
 _ELSEWHERE = "choose another place"
 
 
-def _taken(place: Path) -> ScenarioError:
+def taken(place: Path) -> ScenarioError:
+    """The error that something is there already."""
     return ScenarioError(
         f"{place} is there already",
         "choose another place, or replace it with force=True",
@@ -113,7 +126,7 @@ def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], 
     if not os.path.lexists(file):
         return
     if not force:
-        raise _taken(file)
+        raise taken(file)
     if file.exists() and not is_one(file):
         hint = f"only {what} is replaced"
         raise ScenarioError(f"{file} is not {what}, and is not replaced", hint)
@@ -140,11 +153,11 @@ def _put_new(partial: Path, file: Path) -> None:
     try:
         os.link(partial, file)
     except FileExistsError:
-        raise _taken(file) from None
+        raise taken(file) from None
     except OSError:
         # Not all file systems have hard links.
         if os.path.lexists(file):
-            raise _taken(file) from None
+            raise taken(file) from None
         partial.replace(file)
 
 
@@ -174,7 +187,7 @@ class OutputFolder:
     ) -> None:
         """With `force` it may replace a folder of the same kind, by default of results."""
         self.place = path_of(place)
-        self._is_one = is_one or _is_result
+        self._is_one = is_one or is_result
         self._what = what
         self.partial = _partial(self.place)
         self.force = force
@@ -182,13 +195,7 @@ class OutputFolder:
 
     def check(self) -> None:
         """Refuses a path that is taken, or where nothing can be written."""
-        if self.place.name in ("", ".."):
-            raise ScenarioError(
-                f"{self.place} is not a folder to write to",
-                "name a folder that is not there yet",
-                typed="--out takes the name of a folder that is not there yet",
-            )
-        check_folder(self.place.parent)
+        check_place(self.place)
         _check_name(self.partial)
         old = _replaced(self.place)
         if os.path.lexists(old) and not self._is_one(old):
@@ -196,7 +203,7 @@ class OutputFolder:
         if not os.path.lexists(self.place):
             return
         if not self.force:
-            raise _taken(self.place)
+            raise taken(self.place)
         if not self._is_one(self.place):
             hint = "only what an earlier run has written is replaced"
             raise ScenarioError(f"{self.place} is not {self._what} and is not replaced", hint)
@@ -283,5 +290,6 @@ def locked(mark: Path) -> int:
     return lock
 
 
-def _is_result(place: Path) -> bool:
+def is_result(place: Path) -> bool:
+    """Whether a folder holds a result, or nothing."""
     return place.is_dir() and ((place / SUMMARY).is_file() or not any(place.iterdir()))

@@ -39,7 +39,7 @@ class Inputs:
         for key, file in read.files:
             source = folder / file
             if source not in names:
-                names[source] = unused(_name(key, file), {*texts, *names.values()})
+                names[source] = unused(copy_name(key, file), {*texts, *names.values()})
         written = [f"{INPUTS}/{names[folder / file]}" for _, file in read.files]
         files = {name: source for source, name in names.items()}
         digests = {name: digest(source) for name, source in files.items()}
@@ -67,11 +67,11 @@ class Inputs:
             (place / name).write_text(text, encoding="utf-8")
 
 
-def _name(key: str, file: str) -> str:
+def copy_name(key: str, file: str) -> str:
     """The name of a copy: the key, and the file's ending, which tells its format.
 
-    >>> _name("traffic.a b.file", "/tmp/list.v2.csv"), _name("switch.sharing.model", "forest")
-    ('a_b.file.csv', 'switch.sharing.model')
+    >>> copy_name("traffic.a b.file", "/tmp/list.v2.csv")
+    'a_b.file.csv'
     """
     plain = re.compile(r"[^\w.-]", re.ASCII)
     ending = re.search(r"\.[^.]*$", Path(file).name)

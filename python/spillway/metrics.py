@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -62,14 +61,10 @@ class Metric:
         """Its heading in one line."""
         return self.heading.replace("-\n", "").replace("\n", " ")
 
-    def scaled(self, run: Summary) -> float | None:
-        """Its value in the unit of the plot."""
-        value = self.read(run)
-        return None if value is None else value * {"percent": 100.0, "size": 1e-3}.get(self.show, 1)
-
-    def few_in(self, runs: Iterable[Summary]) -> bool:
-        """Whether it rests on few samples in any of these runs."""
-        return any(map(self.is_few, runs))
+    @property
+    def scale(self) -> float:
+        """What its values are multiplied by in the plot."""
+        return {"percent": 100.0, "size": 1e-3}.get(self.show, 1.0)
 
 
 def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
@@ -308,20 +303,3 @@ def _value(row: Row, key: str, scale: float = 1.0) -> Callable[[Summary], float 
 
 def _is_few(row: Row, key: str) -> Callable[[Summary], bool]:
     return lambda run: key in row(run).get("few_samples", ())
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The mean of some runs and, if there are several, their standard deviation."""
-
-    mean: float | None
-    deviation: float | None
-
-
-def spread(values: Iterable[float | None]) -> Spread:
-    """Mean and deviation of the values that are not None."""
-    numbers = [value for value in values if value is not None]
-    return Spread(
-        statistics.fmean(numbers) if numbers else None,
-        statistics.stdev(numbers) if len(numbers) > 1 else None,
-    )

@@ -14,9 +14,9 @@ from spillway import tables
 from spillway.errors import SpillwayError
 
 if TYPE_CHECKING:
+    from spillway.experiments.experiment import Experiment
     from spillway.result import Result
     from spillway.scenario import Scenario
-    from spillway.sweep import Sweep
 
 _MOST_FLOWS = 10_000
 """The most flows counted in each traffic section, because the output must appear at once."""
@@ -29,12 +29,12 @@ def run(result: Result) -> str:
         parts.append(Text(f"tables: {', '.join(result.names())}"))
     except (OSError, SpillwayError) as error:
         parts.append(Text(f"its tables cannot be listed: {error}"))
-    return _page(*parts)
+    return page(*parts)
 
 
-def sweep(sweep: Sweep) -> str:
+def experiment(shown: Experiment) -> str:
     """Variants side by side."""
-    return _page(tables.sweep(sweep))
+    return page(tables.experiment(shown))
 
 
 def scenario(scenario: Scenario) -> str:
@@ -45,10 +45,11 @@ def scenario(scenario: Scenario) -> str:
     except SpillwayError as error:
         hint = "" if error.hint is None else f" ({error.hint})"
         parts.append(Text(f"it cannot be read: {error}{hint}"))
-    return _page(*parts)
+    return page(*parts)
 
 
-def _page(*parts: RenderableType) -> str:
+def page(*parts: RenderableType) -> str:
+    """Tables and texts as HTML."""
     return f"<div>\n{''.join(map(_html, parts))}</div>"
 
 

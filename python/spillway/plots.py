@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import statistics
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
+from spillway.experiments.statistics import Measured, measured
 from spillway.folder import check_file, whole_file
-from spillway.metrics import Metric, of_plot, spread
+from spillway.metrics import of_plot
 from spillway.palette import COLOURS, FONTS, MARKERS
 from spillway.summary_paths import Summary
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from spillway.sweep import Sweep
+    from spillway.experiments.experiment import Experiment
 
 _FORMATS = (".png", ".pdf", ".svg")
 _WIDEST = 14.8
@@ -48,48 +50,49 @@ def check(file: Path, variants: int = 1) -> None:
     check_file(file)
 
 
-def comparison(sweep: Sweep, file: Path) -> None:
+def comparison(shown: Experiment, file: Path) -> None:
     """Draws slowdowns and buffer occupancy, or the chosen metrics, of every variant.
 
     Each variant has its colour and marker; if there are more variants than these, each has a strip.
     """
     import matplotlib as mpl
 
-    check(file, len(sweep.results))
+    check(file, len(shown.variants))
     # Dollar signs in names do not begin formulas.
     with mpl.rc_context({**FONTS, "text.parse_math": False}), whole_file(file) as partial:
-        figure = drawn(sweep)
+        figure = drawn(shown)
         dpi = min(_DPI, _MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(partial, format=file.suffix[1:], dpi=dpi)
 
 
-def svg(sweep: Sweep) -> bytes:
+def svg(shown: Experiment) -> bytes:
     """The same as SVG. The same comparison gives the same file."""
     import matplotlib as mpl
 
     file = io.BytesIO()
     with mpl.rc_context({**FONTS, "text.parse_math": False, "svg.hashsalt": "spillway"}):
-        drawn(sweep).savefig(file, format="svg", metadata={"Date": None})
+        drawn(shown).savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
 
-def drawn(sweep: Sweep) -> Figure:
+def drawn(shown: Experiment) -> Figure:
     """The figure."""
-    runs = [[result.summary for result in results] for _, results in sweep.results]
-    labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
+    labels = [variant.label or shown.name for variant in shown.variants]
     draw = _side_by_side if len(labels) <= len(COLOURS) else _strips
-    panels = _panels(sweep, runs)
-    return draw(panels, labels, runs, _note(sweep, panels, runs))
+    panels = _panels(shown)
+    return draw(panels, labels, _note(shown, panels))
 
 
-def _note(sweep: Sweep, panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> str:
-    seeds = f"seed {runs[0][0]['seed']}"
-    if len(runs[0]) > 1:
-        seeds = f"mean of {len(runs[0])} seeds, bars from least to greatest"
-    note = f"{runs[0][0]['scenario']}: {seeds}."
-    if any(point.few_in(each) for panel in panels for point in panel.points for each in runs):
+def _note(shown: Experiment, panels: Sequence[_Panel]) -> str:
+    seeds = f"seed {shown.seeds[0]}"
+    if len(shown.seeds) > 1:
+        counts = sorted({len(runs) for _, runs in shown.results})
+        n = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        seeds = f"mean of {n} seeds, bars from least to greatest"
+    note = f"{shown.name}: {seeds}."
+    if any(any(point.few) for panel in panels for point in panel.points):
         note += " Hollow: fewer than 10 flows, or queries, beyond it."
-    return f"interrupted: partial results. {note}" if sweep.status == "interrupted" else note
+    return f"interrupted: not all runs. {note}" if shown.status == "interrupted" else note
 
 
 @dataclass(frozen=True)
@@ -98,31 +101,33 @@ class _Panel:
 
     title: str
     note: str
-    points: Sequence[Metric]
+    points: Sequence[Measured]
 
     @property
     def unit(self) -> str:
         """The unit of its metrics."""
-        return self.points[0].unit
+        return self.points[0].metric.unit
 
     @property
     def is_slowdown(self) -> bool:
         """Whether it shares a logarithmic axis with the other panels of slowdowns."""
-        return self.points[0].kind == "slowdown"
+        return self.points[0].metric.kind == "slowdown"
 
     @property
     def top(self) -> float | None:
         """The end of the axis, if it does not depend on the numbers."""
-        return 105 if self.points[0].show == "percent" else None
+        return 105 if self.points[0].metric.show == "percent" else None
 
 
-def _panels(sweep: Sweep, runs: Sequence[Sequence[Summary]]) -> list[_Panel]:
+def _panels(shown: Experiment) -> list[_Panel]:
     """The metrics, grouped into panels."""
-    panels: dict[tuple[str, str], list[Metric]] = {}
-    for metric in of_plot(sweep.metrics, [run for each in runs for run in each]):
-        panels.setdefault((metric.panel, metric.kind), []).append(metric)
+    panels: dict[tuple[str, str], list[Measured]] = {}
+    metrics = of_plot(shown.metrics, shown.witnesses())
+    for column in measured(metrics, [runs.summaries() for _, runs in shown.results]):
+        panels.setdefault((column.metric.panel, column.metric.kind), []).append(column)
+    first = [summary for _, summary in shown.results[0][1].summaries()]
     return [
-        _Panel(title, _about(title, kind, runs[0]), points)
+        _Panel(title, _about(title, kind, first), points)
         for (title, kind), points in panels.items()
     ]
 
@@ -131,12 +136,12 @@ def _about(title: str, kind: str, first: Sequence[Summary]) -> str:
     """What the numbers of a panel are based on."""
     if kind == "buffer":
         return "over time"
+    if kind not in ("queries", "slowdown") or not first:
+        return ""
     if kind == "queries":
-        return f"{spread([run['query_us']['count'] for run in first]).mean:,.0f} queries"
-    if kind == "slowdown":
-        rows = [run["fct_slowdown"].get(title, {}) for run in first]
-        return f"{spread([row.get('count', 0) for row in rows]).mean:,.0f} flows"
-    return ""
+        return f"{statistics.fmean(run['query_us']['count'] for run in first):,.0f} queries"
+    rows = [run["fct_slowdown"].get(title, {}) for run in first]
+    return f"{statistics.fmean(row.get('count', 0) for row in rows):,.0f} flows"
 
 
 # Up to a dozen variants --------------------------------------------------------------------------
@@ -145,7 +150,6 @@ def _about(title: str, kind: str, first: Sequence[Summary]) -> str:
 def _side_by_side(
     panels: Sequence[_Panel],
     labels: Sequence[str],
-    runs: Sequence[Sequence[Summary]],
     note: str,
 ) -> Figure:
     """Panels over categories, with all variants beside each other within each.
@@ -165,14 +169,15 @@ def _side_by_side(
             if x % 2:
                 axis.axvspan(x - 0.5, x + 0.5, color="#F5F5F5", linewidth=0, zorder=0)
             step = min(0.14, 0.8 / len(labels))
-            for place, (style, each) in enumerate(zip(styles, runs, strict=True)):
+            for place, style in enumerate(styles):
                 at = x + step * (place - (len(labels) - 1) / 2)
-                _mark(axis, at, point, each, style, is_row=False)
-        axis.set_xticks(range(len(panel.points)), [point.point for point in panel.points])
+                _mark(axis, at, point, place, style, is_row=False)
+        names = [point.metric.point for point in panel.points]
+        axis.set_xticks(range(len(panel.points)), names)
         axis.set_xlim(-0.5, len(panel.points) - 0.5)
         axis.tick_params(axis="x", length=0)
         axis.grid(axis="y", color="#DDDDDD", linewidth=0.7)
-    _scales(axes, panels, runs, "y")
+    _scales(axes, panels, "y")
     handles = [Line2D([], [], linestyle="none", markersize=5.5, **style) for style in styles]
     _finish(figure, handles, labels, note)
     return figure
@@ -184,7 +189,6 @@ def _side_by_side(
 def _strips(
     panels: Sequence[_Panel],
     labels: Sequence[str],
-    runs: Sequence[Sequence[Summary]],
     note: str,
 ) -> Figure:
     """A strip for every variant, named at its left; colours and markers stand for percentiles."""
@@ -193,25 +197,26 @@ def _strips(
     names = [textwrap.fill(label, 44) for label in labels]
     lines = sum(0.1 + 0.16 * max(2, 1 + name.count("\n")) for name in names)
     longest = max(len(line) for name in names for line in name.split("\n"))
-    points = list(dict.fromkeys(point.point for panel in panels for point in panel.points))
+    every = [point.metric for panel in panels for point in panel.points]
+    points = list(dict.fromkeys(metric.point for metric in every))
     styles: dict[str, Style] = {
         name: {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
         for place, name in enumerate(points)
     }
     figure, axes = _grid_of(panels, 2.3, 1.0 + lines, 0.07 * longest, sharey=True)
     for axis, panel in zip(axes, panels, strict=True):
-        for row, each in enumerate(runs):
+        for row in range(len(names)):
             if row % 2:
                 axis.axhspan(row - 0.5, row + 0.5, color="#F5F5F5", linewidth=0, zorder=0)
             step = min(0.18, 0.7 / len(panel.points))
             for place, point in enumerate(panel.points):
                 at = row + step * (place - (len(panel.points) - 1) / 2)
-                _mark(axis, at, point, each, styles[point.point], is_row=True)
+                _mark(axis, at, point, row, styles[point.metric.point], is_row=True)
         axis.set_yticks(range(len(names)), names, fontsize=8)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.tick_params(axis="y", length=0)
         axis.grid(axis="x", color="#DDDDDD", linewidth=0.7)
-    _scales(axes, panels, runs, "x")
+    _scales(axes, panels, "x")
     # A metric that is alone in its panel has the panel's name.
     told = [name for name in points if name]
     handles = [Line2D([], [], linestyle="none", markersize=5.5, **styles[name]) for name in told]
@@ -257,13 +262,13 @@ def _grid_of(
 
 
 def _mark(
-    axis: Axes, at: float, point: Metric, runs: Sequence[Summary], style: Style, *, is_row: bool
+    axis: Axes, at: float, point: Measured, variant: int, style: Style, *, is_row: bool
 ) -> None:
     """The mean of a variant's runs, and their range."""
-    known = [value for value in map(point.scaled, runs) if value is not None]
-    mean = spread(known).mean
-    if mean is None:
+    known = _scaled(point, variant)
+    if not known:
         return
+    mean = statistics.fmean(known)
     x, y = (mean, at) if is_row else (at, mean)
     ends: dict[str, Any] = {
         "xerr" if is_row else "yerr": [[mean - min(known)], [max(known) - mean]]
@@ -279,7 +284,7 @@ def _mark(
         capsize=2 if len(known) > 1 else 0,
         zorder=2,
     )
-    face = "white" if point.few_in(runs) else colour
+    face = "white" if point.few[variant] else colour
     # A marker at the end of the axis is not cut off.
     axis.scatter(
         [x],
@@ -294,14 +299,9 @@ def _mark(
     )
 
 
-def _scales(
-    axes: Sequence[Axes],
-    panels: Sequence[_Panel],
-    runs: Sequence[Sequence[Summary]],
-    along: str,
-) -> None:
+def _scales(axes: Sequence[Axes], panels: Sequence[_Panel], along: str) -> None:
     """The numeric axes of all panels; slowdowns share one, so that panels can be compared."""
-    shared = _values([panel for panel in panels if panel.is_slowdown], runs)
+    shared = _values([panel for panel in panels if panel.is_slowdown])
     is_beside_one = False
     for axis, panel in zip(axes, panels, strict=True):
         grid = axis.get_subplotspec()
@@ -311,7 +311,7 @@ def _scales(
         if panel.is_slowdown:
             _slowdown_scale(axis, shared, along)
         else:
-            top = panel.top or 1.08 * max(_values([panel], runs), default=0.0)
+            top = panel.top or 1.08 * max(_values([panel]), default=0.0)
             axis.set(**{f"{along}lim": (0, top or 1)})
         if panel.is_slowdown and not is_labelled:
             axis.tick_params(labelleft=False)
@@ -321,16 +321,21 @@ def _scales(
             axis.yaxis.label.set_fontsize(9)
 
 
-def _values(panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> list[float]:
+def _scaled(point: Measured, variant: int) -> list[float]:
+    """The numbers of a variant's runs in the unit of the plot."""
+    values = point.values[variant].values()
+    return [value * point.metric.scale for value in values if value is not None]
+
+
+def _values(panels: Sequence[_Panel]) -> list[float]:
     """All numbers of some panels."""
-    found = [
-        point.scaled(run)
-        for panel in panels
-        for point in panel.points
-        for each in runs
-        for run in each
+    points = [point for panel in panels for point in panel.points]
+    return [
+        value
+        for point in points
+        for place in range(len(point.values))
+        for value in _scaled(point, place)
     ]
-    return [value for value in found if value is not None]
 
 
 def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from spillway import _core, checksums, html, plots, tables
+from spillway.arguments import seeds_told
 from spillway.errors import ScenarioError
-from spillway.folder import SCENARIO, SUMMARY, check_new_file, whole_file
+from spillway.experiments.asking import is_one as is_experiment
+from spillway.experiments.asking import load
+from spillway.experiments.experiment import Experiment
+from spillway.experiments.manifest import FILE as EXPERIMENT
+from spillway.folder import SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims
 from spillway.reproduce import tally
-from spillway.result import documents, read_text
-from spillway.sweep import Sweep
+from spillway.result import documents
 from spillway.texts import printable
 from spillway.tuning import plots as study_plots
 from spillway.tuning import tables as studies
@@ -69,14 +73,18 @@ def gather(
         if place.resolve() in seen:
             continue
         seen.add(place.resolve())
+        name = os.path.relpath(place, folder)
+        path = str(place) if is_one_of_several else place.name if name == "." else name
+        if is_experiment(place):
+            about = {"path": path, "file": str(place), "of": load(place)}
+            sections["comparisons"].append(about)
+            continue
         try:
             document, scenario = documents(place)
         except OSError as error:
             raise ScenarioError(f"{summary} cannot be read: {error.strerror}") from error
         if not isinstance(document.get("figure", ""), str):
             raise ScenarioError(f"{summary} is no result's summary")
-        name = os.path.relpath(place, folder)
-        path = str(place) if is_one_of_several else place.name if name == "." else name
         about = {**document, "path": path, "file": str(summary)}
         about["toml"] = scenario
         if "figure" in document:
@@ -84,8 +92,8 @@ def gather(
             about["plot"] = _data_uri(place, drawing) if (place / drawing).is_file() else None
             sections["figures"].append(about)
         elif "variants" in document:
-            about["example"], about["toml"] = _example(place)
-            sections["comparisons"].append(about)
+            hint = "run it again: `spillway compare ... --out DIR`"
+            raise ScenarioError(f"{place} is a comparison of an older version", hint)
         elif "goals" in document:
             sections["studies"].append(about)
         elif "fct_slowdown" in document:
@@ -126,7 +134,7 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
     )
     environment.filters.update(
         summary=lambda entry: html.of(tables.summary(entry)),
-        comparison=lambda entry: html.of(tables.sweep(Sweep.of(entry))),
+        comparison=lambda entry: html.of(tables.experiment(entry["of"])),
         plot=_plot,
         study=lambda entry: html.of(studies.shown(entry)),
         study_plots=_study_plots,
@@ -137,6 +145,7 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
         told=claims.told,
         interval=claims.interval,
         spread=claims.spread,
+        seeds=seeds_told,
         first_reading=tally.first_reading,
         counted=tally.counted,
         slug=lambda text: text.replace(" ", "-"),
@@ -150,8 +159,8 @@ def _summaries(folder: Path) -> list[Path]:
     found: list[Path] = []
     for here, folders, files in os.walk(folder):
         folders[:] = sorted((name for name in folders if not name.endswith(".partial")), key=_order)
-        if SUMMARY in files:
-            found.append(Path(here) / SUMMARY)
+        if mark := next((name for name in (EXPERIMENT, SUMMARY) if name in files), None):
+            found.append(Path(here) / mark)
             folders.clear()
     return found
 
@@ -166,20 +175,11 @@ def _order(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def _example(folder: Path) -> tuple[str, str | None]:
-    """The folder of a comparison's first run, and its scenario, if there is one."""
-    for here, folders, files in os.walk(folder):
-        folders.sort(key=_order)
-        if SUMMARY in files and SCENARIO in files:
-            checksums.check(Path(here), SCENARIO)
-            return os.path.relpath(here, folder), read_text(Path(here) / SCENARIO)
-    return "", None
-
-
 def _plot(entry: Mapping[str, Any]) -> str | None:
-    """The plot of a comparison, unless it has too many variants for a figure."""
-    sweep = Sweep.of(entry)
-    return None if len(sweep.results) > plots.MOST_VARIANTS else _uri(plots.svg(sweep))
+    """The plot of a comparison, unless it has too many variants for a figure, or no run."""
+    shown: Experiment = entry["of"]
+    is_drawn = shown.done and len(shown.variants) <= plots.MOST_VARIANTS
+    return _uri(plots.svg(shown)) if is_drawn else None
 
 
 def _study_plots(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -190,7 +190,10 @@ def _study_plots(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _dates(entry: Mapping[str, Any]) -> str:
     """The day of a result's runs, or the first and last day; empty for older results."""
-    runs = [run for variant in entry.get("variants", ()) for run in variant["runs"]] or [entry]
+    if "of" in entry:
+        runs = [run for _, each in entry["of"].results for _, run in each.summaries()]
+    else:
+        runs = [entry]
     days = sorted({run["run"]["began"][:10] for run in runs if "began" in run["run"]})
     if not days:
         return ""

@@ -85,12 +85,18 @@ def run_to(
     if out is None:
         return _simulate(*read_with_inputs(scenario), Kept() if keep else Dropped(), progress)
     with OutputFolder(out, force) as output:
-        read, inputs = read_with_inputs(scenario)
-        inputs.write(output.partial)
-        with Streamed(output.partial, read.tables) as sink:
-            result = _simulate(read, inputs, sink, progress)
-        result.write_documents(output.partial)
+        result = run_into(output.partial, scenario, progress)
     result.folder = output.place
+    return result
+
+
+def run_into(folder: Path, scenario: Scenario, progress: Report | None = None) -> Result:
+    """Runs a scenario, and writes all that a result's folder has, but for the checksums."""
+    read, inputs = read_with_inputs(scenario)
+    inputs.write(folder)
+    with Streamed(folder, read.tables) as sink:
+        result = _simulate(read, inputs, sink, progress)
+    result.write_documents(folder)
     return result
 
 

@@ -59,3 +59,16 @@ def _numbers(table: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[str, 
             yield ".".join(path), path
             if "_" in key and key.startswith("p") and key[1:2].isdigit():
                 yield ".".join((*above, key.replace("_", "."))), path
+
+
+def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
+    """All numbers of a document by their dotted paths, what the run has cost among them.
+
+    >>> dict(flat({"drops": {"aqm": 3}, "status": "complete", "run": {"cpu_s": 1.0}}))
+    {'drops.aqm': 3, 'run.cpu_s': 1.0}
+    """
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{within}{name}.")
+        elif value is None or isinstance(value, (int, float)):
+            yield f"{within}{name}", value

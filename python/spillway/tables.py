@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -16,12 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from spillway.metrics import Metric, Spread, of_table, spread
-from spillway.pairs import least
+from spillway.experiments.statistics import Measured, least, mean, measured
+from spillway.metrics import Metric, of_table
 
 if TYPE_CHECKING:
+    from spillway.experiments.experiment import Experiment
+    from spillway.experiments.pairs import Pair, Pairs
     from spillway.result import Result
-    from spillway.sweep import Sweep
 
 MANY_BASE_RTTS = 100
 """A least timeout of this many base RTTs is pointed out: it often decides the slowest flows."""
@@ -195,36 +194,26 @@ def _network(summary: Mapping[str, Any]) -> Table:
 _OCCUPANCY = (("mean", "mean"), ("p99", "p99"), ("p99_99", "p99.99"), ("max", "max"))
 
 
-def sweep(sweep: Sweep) -> RenderableType:
-    """Variants side by side: the means over their seeds, with deviations."""
-    from spillway.sweep import are_identical
-
-    runs = [[result.summary for result in results] for _, results in sweep.results]
-    seeds = len(runs[0])
-    of = f"seed {runs[0][0]['seed']}" if seeds == 1 else f"{seeds} seeds, mean ± deviation"
-    title = Text.assemble((runs[0][0]["scenario"], "bold"), f"  {of}  ")
-    title.append(sweep.status, _STATUS_STYLES[sweep.status])
-    every = list(itertools.chain(*runs))
-    metrics = of_table(sweep.metrics, every)
-    labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
-    same = [are_identical(each) for each in runs]
-    columns = [
-        [{run["seed"]: metric.read(run) for run in each} for each in runs] for metric in metrics
-    ]
+def experiment(shown: Experiment) -> RenderableType:
+    """Variants side by side: the means over their seeds, with intervals."""
+    title = _experiment_title(shown)
+    if not shown.done:
+        return title
+    metrics = of_table(shown.metrics, shown.witnesses())
+    columns = measured(metrics, [runs.summaries() for _, runs in shown.results])
+    labels = _labels(shown)
+    same = shown.identical
     judged = [number for number, metric in enumerate(metrics) if metric.less_is_better]
-    best = dict(zip(judged, least([columns[number] for number in judged]), strict=True))
+    best = dict(zip(judged, least([columns[number].values for number in judged]), strict=True))
     won = [metrics[number].name for number, place in best.items() if place is not None]
-    cells = []
-    for number, (metric, column) in enumerate(zip(metrics, columns, strict=True)):
-        few = [metric.few_in(each) for each in runs]
-        cells.append(
-            [
-                _cell(metric, spread(values), place == best.get(number), few[place], any(few))
-                for place, by_seed in enumerate(column)
-                # Of what is one run several times there is no deviation.
-                for values in [[*by_seed.values()][: 1 if same[place] else None]]
-            ]
-        )
+    cells = [
+        [
+            # What is one run several times has no interval.
+            _cell(column, place, place == best.get(number), is_repeated=same[place])
+            for place in range(len(labels))
+        ]
+        for number, column in enumerate(columns)
+    ]
     parts: list[RenderableType] = [title, SideBySide(labels, metrics, cells)]
     if won:
         sure = "95%" if len(judged) == 1 else f"95% for all {len(judged)} metrics together"
@@ -232,12 +221,108 @@ def sweep(sweep: Sweep) -> RenderableType:
     if any(same):
         which = ", ".join(label for label, one in zip(labels, same, strict=True) if one)
         parts.append(Text(f"identical in all seeds ({which}): {_SAME}", "dim"))
-    if any(metric.few_in(every) for metric in metrics):
-        of = "in a run" if seeds == 1 else "in one of the runs"
+    if any(any(column.few) for column in columns):
+        of = "in a run" if len(shown.seeds) == 1 else "in one of the runs"
         parts.append(Text(f"{FEW} fewer than 10 flows, or queries, beyond it {of}", "dim"))
-    if (folder := _common_folder(sweep)) is not None:
-        parts.append(Text(f"written to {folder}", "dim"))
+    if shown.folder is not None:
+        parts.append(Text(f"kept in {shown.folder}", "dim"))
     return Group(*parts)
+
+
+def _experiment_title(shown: Experiment) -> Text:
+    """What was run, and how much of it."""
+    counts = [len(runs) for _, runs in shown.results]
+    if len(shown.seeds) == 1:
+        of = f"seed {shown.seeds[0]}"
+    elif min(counts) == max(counts):
+        of = f"n = {counts[0]} seeds, mean ± 95% interval"
+    else:
+        of = "n seeds, mean ± 95% interval"
+    if shown.done < shown.total:
+        of += f", {shown.done} of {shown.total} runs"
+    title = Text.assemble((shown.name, "bold"), f"  {of}  ")
+    title.append(shown.status, _STATUS_STYLES[shown.status])
+    return title
+
+
+def _labels(shown: Experiment) -> list[str]:
+    """The names of variants, with the number of runs where these differ."""
+    counts = [len(runs) for _, runs in shown.results]
+    names = [variant.label or shown.name for variant in shown.variants]
+    if min(counts) == max(counts):
+        return names
+    return [f"{name} n={count}" for name, count in zip(names, counts, strict=True)]
+
+
+def pairs(shown: Pairs) -> RenderableType:
+    """Variants beside their baselines: differences, and what can be said of them."""
+    against = list(dict.fromkeys(pair.against for pair in shown))
+    by_label: dict[str, list[Pair]] = {}
+    for pair in shown:
+        by_label.setdefault(pair.label, []).append(pair)
+    labels = [
+        label if len(against) == 1 else f"{label} against {each[0].against}"
+        for label, each in by_label.items()
+    ]
+    cells = [
+        [_pair_cell(each[number], metric) for each in by_label.values()]
+        for number, metric in enumerate(shown.metrics)
+    ]
+    of = f"against {against[0]}" if len(against) == 1 else "in pairs"
+    title = Text.assemble((of, "bold"), "  differences with the same seeds ± 95% interval")
+    count = len(shown)
+    sure = "95%" if count == 1 else f"95% for all {count} of them together"
+    told = (
+        f"green and red: below and above, by Student's t, {sure}; dim: no difference that these "
+        "seeds could show"
+    )
+    return Group(title, SideBySide(labels, shown.metrics, cells), Text(told, "dim"))
+
+
+def _pair_cell(pair: Pair, metric: Metric) -> Text:
+    """A difference in percent, or in the metric's unit where the baseline is 0."""
+    found = pair.found
+    if found.difference is None:
+        return Text("-")
+    if pair.told == "identical":
+        return Text("identical", "dim")
+    is_part = bool(found.baseline)
+    scale = 100.0 / abs(found.baseline) if found.baseline else 1.0
+
+    def show(value: float) -> str:
+        return f"{value * scale:.1f}%" if is_part else _SHOWN[metric.show](value)
+
+    style = {"below": "bold green", "above": "bold red"}.get(pair.told, "dim")
+    if not metric.less_is_better and pair.told in ("below", "above"):
+        style = "bold"
+    sign = "+" if found.difference > 0 else "-" if found.difference < 0 else ""
+    text = Text(f"{sign}{show(abs(found.difference))}", style)
+    if found.half is not None:
+        text.append(f"\n±{show(found.half)}", "dim not bold")
+    return text
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that a terminal, a notebook and `print` show."""
+
+    of: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.of
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=140, no_color=True, highlight=False, markup=False)
+        with console.capture() as captured:
+            console.print(self.of)
+        return captured.get()
+
+    def _repr_html_(self) -> str:
+        from spillway import notebook
+
+        return notebook.page(self.of)
 
 
 _WON = "below every other variant; no interval of the differences, seed by seed, reaches 0"
@@ -304,13 +389,20 @@ def one_line(heading: str) -> str:
     return heading.replace("-\n", "").replace("\n", " ")
 
 
-def _cell(metric: Metric, own: Spread, is_best: bool, is_few: bool, has_few: bool) -> Text:
-    """A mean and, below it, the deviation; if some in a column are marked, all have room for it."""
-    show = _SHOWN[metric.show]
-    mark = (FEW if is_few and own.mean is not None else " ") if has_few else ""
+def _cell(column: Measured, place: int, is_best: bool, is_repeated: bool) -> Text:
+    """A mean and, below it, its interval; if some in a column are marked, all have room for it.
+
+    Where fewer runs have the number than there are, it says how many.
+    """
+    show = _SHOWN[column.metric.show]
+    values = list(column.values[place].values())
+    own = mean(values[:1] if is_repeated else values)
+    mark = (FEW if column.few[place] and own.mean is not None else " ") if any(column.few) else ""
     text = Text.assemble((show(own.mean), "bold green" if is_best else ""), mark)
-    if own.deviation is not None:
-        text.append(f"\n±{show(own.deviation)}{mark and ' '}", "dim not bold")
+    if own.half is not None:
+        text.append(f"\n±{show(own.half)}{mark and ' '}", "dim not bold")
+    if not is_repeated and 0 < own.n < len(values):
+        text.append(f"\nn={own.n}{mark and ' '}", "dim not bold")
     return text
 
 
@@ -320,12 +412,6 @@ _SHOWN: dict[str, Callable[[float | None], str]] = {
     "percent": percent,
     "size": lambda value: "-" if value is None else size(value),
 }
-
-
-def _common_folder(sweep: Sweep) -> Path | None:
-    folders = [result.folder for _, results in sweep.results for result in results]
-    written = [str(folder) for folder in folders if folder is not None]
-    return Path(os.path.commonpath(written)) if written else None
 
 
 def _clocks(clocks: Mapping[str, Sequence[float]] | None) -> str:

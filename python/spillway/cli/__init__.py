@@ -12,6 +12,7 @@ from spillway.cli import (
     slotted,
     thresholds,
     tune,
+    work,
 )
 from spillway.cli.app import app, invoke
 
@@ -29,4 +30,5 @@ __all__ = [
     "slotted",
     "thresholds",
     "tune",
+    "work",
 ]

@@ -27,7 +27,7 @@ from spillway.errors import (
 
 _FIRST = (
     *("run", "compare", "tune", "show", "list", "flows", "report", "reproduce", "oracle", "bounds"),
-    *("acc", "slotted", "fluid", "thresholds", "import", "export"),
+    *("work", "acc", "slotted", "fluid", "thresholds", "import", "export"),
 )
 """The order in the help, which is that in which a user needs them."""
 

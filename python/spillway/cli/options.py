@@ -57,3 +57,6 @@ JobsOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on standard output, all else aside.")
 ]
+TablesOption = Annotated[
+    bool, typer.Option("--tables", help="With --out: keep the tables of every run, too.")
+]

@@ -23,6 +23,7 @@ from spillway.cli.options import (
     SeedOption,
     SeedsOption,
     SetOption,
+    TablesOption,
 )
 from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
 from spillway.errors import Interrupted, ScenarioError
@@ -30,7 +31,6 @@ from spillway.errors import Interrupted, ScenarioError
 if TYPE_CHECKING:
     from spillway.result import Result
     from spillway.scenario import Scenario
-    from spillway.tuning import Tuned
 
 
 @app.command()
@@ -92,7 +92,16 @@ def run(
         )
     wanted = _seeds(seed, seeds)
     if wanted is not None and len(wanted) > 1:
-        _sweep(chosen, [], wanted, jobs, out, force, as_json)
+        _experiment(
+            chosen,
+            vary=[],
+            seeds=wanted,
+            jobs=jobs,
+            out=out,
+            force=force,
+            has_tables=True,
+            as_json=as_json,
+        )
         return
     if wanted is not None:
         chosen = chosen.set(f"seed={wanted[0]}")
@@ -116,11 +125,28 @@ def compare(
     ],
     set: SetOption = None,
     plugin: PluginOption = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Keep the runs in this folder. The same again goes on with what is missing; more "
+            "seeds and variants are added.",
+        ),
+    ] = None,
+    has_tables: TablesOption = False,
     force: ForceOption = False,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Show differences from the variant with this value, seed by seed: "
+            "[bold]switch.sharing=dt[/bold]. Repeatable.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the comparison to this file: .png, .pdf or .svg."),
@@ -141,15 +167,27 @@ def compare(
 ) -> None:
     """Run variants of a scenario and print them side by side."""
     if plot is not None:
+        from spillway.experiments.variants import variants
         from spillway.plots import check
-        from spillway.sweep import variants
 
         check(plot, len(variants(vary)))
         if out is not None and plot.absolute() == out.absolute():
             hint = "a figure is a file, results are a folder"
             raise ScenarioError(f"--out and --plot are both {plot}", hint)
     chosen = _scenario(scenario, set, plugin)
-    _sweep(chosen, vary, _seeds(seed, seeds), jobs, out, force, as_json, plot, metrics)
+    _experiment(
+        chosen,
+        vary=vary,
+        seeds=_seeds(seed, seeds),
+        jobs=jobs,
+        out=out,
+        force=force,
+        has_tables=has_tables,
+        as_json=as_json,
+        plot=plot,
+        metrics=metrics,
+        against=against,
+    )
 
 
 @app.command()
@@ -285,48 +323,64 @@ def _run(scenario: Scenario, out: Path | None, force: bool) -> Result:
         return run_to(out, scenario, keep=False, force=force, progress=report)
 
 
-def _sweep(
+def _experiment(
     scenario: Scenario,
+    *,
     vary: list[str],
     seeds: list[int] | None,
     jobs: int | None,
     out: Path | None,
     force: bool,
+    has_tables: bool,
     as_json: bool,
     plot: Path | None = None,
     metrics: str | None = None,
+    against: list[str] | None = None,
 ) -> None:
-    from spillway import tables
-    from spillway.progress import ProgressBar
-    from spillway.sweep import Sweep, sweep, variants
+    from rich.console import Group
 
-    result: Result | Sweep | Tuned
-    runs = len(variants(vary)) * len(seeds or [0])
+    from spillway import tables
+    from spillway.experiments.asking import experiment
+    from spillway.experiments.pairs import baselines
+    from spillway.progress import ProgressBar
+
+    shown = experiment(
+        scenario,
+        vary=vary,
+        seeds=seeds,
+        out=out,
+        force=force,
+        tables=has_tables and out is not None,
+        metrics=() if metrics is None else metrics.split(","),
+    )
+    if against is not None:
+        baselines(shown, against)
+    missing = len(shown.missing())
+    if missing < shown.total:
+        say(f"{shown.total - missing} of {shown.total} runs are there already, in {out}")
     is_interrupted = False
-    with ProgressBar(console(sys.stderr), runs) as bar:
+    with ProgressBar(console(sys.stderr), missing) as bar:
         try:
-            result = sweep(
-                scenario,
-                vary=vary,
-                seeds=seeds,
-                jobs=jobs,
-                out=out,
-                force=force,
-                keep=False,
-                follow=bar.follow,
-                metrics=() if metrics is None else metrics.split(","),
-            )
-        except Interrupted as interrupted:
-            result, is_interrupted = interrupted.result, True
-    assert isinstance(result, Sweep)
-    display(result.summary, tables.sweep(result), as_json)
-    _note_empty([run for _, runs in result.results for run in runs])
-    if plot is not None:
+            shown.run(jobs=jobs, follow=bar.follow)
+        except Interrupted:
+            is_interrupted = True
+    # In the summary is every run's: more than need be read for people.
+    document, parts = shown.summary if as_json else {}, [tables.experiment(shown)]
+    if against is not None and shown.done:
+        compared = shown.pairs(against)
+        document["pairs"] = compared.document()
+        parts.append(tables.pairs(compared))
+    display(document, Group(*parts), as_json)
+    if has_tables:
+        _note_empty(run for _, runs in shown.results for run in runs)
+    if plot is not None and shown.done:
         from spillway.plots import comparison
 
-        comparison(result, plot)
+        comparison(shown, plot)
         console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
-    _exit_for("interrupted" if is_interrupted else result.status)
+    if is_interrupted and out is not None:
+        say(f"{shown.done} of {shown.total} runs are kept: the same command goes on from there")
+    _exit_for("interrupted" if is_interrupted else shown.status)
 
 
 def _exit_for(status: str) -> None:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +16,7 @@ from spillway.checksums import digest
 from spillway.reproduce import basis, samples
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.summary_paths import flat
 from spillway.tasks.run import Report
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class Run:
             if result.status == "interrupted":
                 return None
             kept = samples.of(result.flows, tomllib.loads(text), result.summary)
-            numbers = dict(flat(result.summary))
+            numbers = {
+                name: value for name, value in flat(result.summary) if not name.startswith("run.")
+            }
             if also is not None:
                 numbers.update(also(result))
             return Outcome(numbers, kept, text)
@@ -142,21 +145,6 @@ class Computed:
 
         key = _key(function=basis.of(self.function), parameters=parameters)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
-
-
-def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
-    """The numbers of a summary by their dotted paths, except what the run has cost.
-
-    >>> dict(flat({"drops": {"aqm": 3}, "status": "complete", "run": {"cpu_s": 1.0}}))
-    {'drops.aqm': 3}
-    """
-    for name, value in document.items():
-        path = f"{within}{name}"
-        if isinstance(value, Mapping):
-            if path != "run":
-                yield from flat(value, f"{path}.")
-        elif value is None or isinstance(value, (int, float)):
-            yield path, value
 
 
 @functools.cache

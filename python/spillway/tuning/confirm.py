@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spillway import pairs
 from spillway.arguments import LARGEST_SEED
 from spillway.errors import ScenarioError, SpillwayError
+from spillway.experiments.statistics import interval
 from spillway.progress import Follow
 from spillway.scenario import Scenario
 from spillway.threads import side_by_side
@@ -187,7 +187,7 @@ def _constraint(each: Constraint, readings: Readings, default: Readings) -> dict
         # Where a side is no weighted sum, pairs may have another mean than that of the means.
         tolerance = 1e-9 * max(abs(left), abs(right))
         if is_new(default) and math.isclose(statistics.fmean(by_seed), mean, abs_tol=tolerance):
-            found["low"], found["high"] = pairs.interval(by_seed) or (None, None)
+            found["low"], found["high"] = interval(by_seed) or (None, None)
     return found
 
 
@@ -199,7 +199,7 @@ def _at(readings: Readings, place: int) -> Readings:
 def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:
     tuned, before = goal.by_seed(readings), goal.by_seed(default)
     differences = [own - other for own, other in zip(tuned, before, strict=True)]
-    found = pairs.interval(differences) if is_new(default) else None
+    found = interval(differences) if is_new(default) else None
     low, high = found or (None, None)
     return {
         "text": goal.text,
@@ -229,7 +229,7 @@ def verdict(is_minimised: bool, differences: Sequence[float]) -> str:
     """
     if not any(differences):
         return "the same"
-    found = pairs.interval(differences) if len(differences) >= FEWEST else None
+    found = interval(differences) if len(differences) >= FEWEST else None
     if found is None or found[0] <= 0 <= found[1]:
         return "undecided"
     return "better" if (found[1] < 0) == is_minimised else "worse"

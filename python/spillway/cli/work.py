@@ -1,0 +1,42 @@
+"""The command that computes runs of an experiment which others have asked for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spillway.cli.app import app
+from spillway.cli.options import JobsOption
+from spillway.cli.output import INTERRUPTED, console, say
+from spillway.errors import Interrupted
+
+
+@app.command()
+def work(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `spillway compare --out DIR` has made.")
+    ],
+    jobs: JobsOption = None,
+    only: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Only the runs whose keys are the lines of this file."),
+    ] = None,
+) -> None:
+    """Compute runs of an experiment that nobody has computed or is computing.
+
+    Any number of workers may do so at once, here and on machines that share the folder.
+    """
+    from spillway.experiments.worker import to_do
+    from spillway.progress import ProgressBar
+
+    for experiment in to_do(folder, only):
+        missing = len(experiment.missing())
+        with ProgressBar(console(sys.stderr), missing) as bar:
+            try:
+                experiment.run(jobs=jobs, follow=bar.follow)
+            except Interrupted:
+                raise typer.Exit(INTERRUPTED) from None
+        say(f"{experiment.computed} of {missing} runs that were missing are computed here")

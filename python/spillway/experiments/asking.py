@@ -1,0 +1,275 @@
+"""What an experiment is asked for: a new one, or more of what a folder holds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from spillway import _core
+from spillway.arguments import Assignments, Seeds, Vary, assignments_of, seeds_of
+from spillway.checksums import digest
+from spillway.errors import ScenarioError, SpillwayError
+from spillway.experiments import keys
+from spillway.experiments.experiment import PLUGINS, RESULTS, TABLE, Experiment, scenario_of
+from spillway.experiments.manifest import (
+    FILE,
+    Asked,
+    Entry,
+    Manifest,
+    differences,
+    document,
+    is_length,
+    joined,
+)
+from spillway.experiments.planning import Planned, empty_summaries, plan
+from spillway.experiments.variants import assigned, variants, within
+from spillway.experiments.work import RUNS, put
+from spillway.folder import INPUTS, check_place, is_result, path_of, taken, whole_file
+from spillway.inputs import copy_name
+from spillway.metrics import Chosen, choose
+from spillway.plugins import Plugins, plugins_of
+from spillway.plugins.base import Plugin
+from spillway.plugins.content import content
+from spillway.plugins.packing import packed
+from spillway.scenario import Scenario, Source
+from spillway.tasks.memory import Memory
+from spillway.tasks.segment import sync
+from spillway.tasks.store import Store
+
+_OWN = {INPUTS, RESULTS, RUNS, TABLE, PLUGINS, "slurm"}
+"""What an experiment's folder may have besides its manifest."""
+
+
+def experiment(
+    source: Source,
+    *,
+    vary: Vary = (),
+    seeds: Seeds | None = None,
+    set: Assignments = (),
+    plugins: Plugins = (),
+    out: str | Path | None = None,
+    force: bool = False,
+    tables: bool = False,
+    metrics: Chosen = (),
+) -> Experiment:
+    """Variants of a scenario with several seeds: checked, and not run yet (`Experiment.run`).
+
+    Args:
+        source: A path, the name of a bundled scenario, TOML text, a dict, or a `Scenario`.
+        vary: Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values;
+            several of them give all combinations. Keys that are varied together are in one text,
+            as in `switch.sharing=dt,abm/switch.aqm=none,ecn`, or form a tuple, mapped to a list of
+            tuples.
+        seeds: Numbers, or a text such as `1..5`; by default the scenario's own seed.
+        set: `key=value` assignments, or a mapping of keys to values, for all variants.
+        plugins: Classes that scenarios name by their ids; some variant must name each.
+        out: A folder in which it is kept. If it holds an experiment about the same scenario, what
+            is there is not run again, and variants and seeds are added to it; with another
+            `duration`, `stop` or `warmup` it becomes another set of runs beside the old ones.
+        force: Replace what is in `out`, an experiment or a result.
+        tables: Keep the tables of every run: in `out`, or without it in memory.
+        metrics: What tables, plots and reports show: a text such as `short.p99,drops`, or a list;
+            docs/results.md has their names.
+
+    Raises:
+        ScenarioError: Something of this is wrong; nothing was changed.
+    """
+    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
+    several = None if seeds is None else seeds_of(seeds)
+    folder = None if out is None else path_of(out)
+    if folder is not None:
+        _check_held(folder, force)
+    planned = plan(scenario, variants(vary), several, is_kept=folder is not None)
+    shown = tuple(choose(metrics, empty_summaries(planned)) if metrics else ())
+    name = planned[0].scenario.checked().name
+    if folder is not None:
+        return _kept(scenario, planned, Asked(name, (), shown, tables), folder, force)
+    entries = tuple(_entry(each, each.scenario.checked().resolved) for each in planned)
+    scenarios = {each.key: each.scenario for each in planned}
+    asked = Asked(name, entries, shown, tables)
+    return Experiment(asked, Memory(), scenarios=scenarios, keeps_tables=tables)
+
+
+def _kept(
+    scenario: Scenario, planned: Sequence[Planned], asked: Asked, folder: Path, force: bool
+) -> Experiment:
+    """An experiment in a folder, which goes on with what is there."""
+    sources: dict[str, Path] = {}
+    entries = tuple(_portable_entry(each, sources) for each in planned)
+    asked = replace(asked, entries=entries)
+    if force and folder.exists():
+        shutil.rmtree(folder)
+    store = Store(folder / RESULTS)
+    store.check()
+    with _alone(store):
+        old = Manifest.load(folder) if is_one(folder) else None
+        sets = [] if old is None else [_of_today(each, old, folder) for each in old.sets]
+        place = _place_of(asked, sets, scenario, folder)
+        if place is not None:
+            asked = joined(sets.pop(place), asked)
+        for name, source in sources.items():
+            _copy(source, folder / name)
+        for each, entry in zip(planned, entries, strict=True):
+            if entry.plugins:
+                _pack(each.scenario.plugins, folder / PLUGINS / entry.plugins)
+        Manifest(_core.__version__, _core.results(), (*sets, asked)).write(folder)
+    store.refresh()
+    scenarios = {
+        entry.key: Scenario(entry.text, folder, plugins=each.scenario.plugins)
+        for each, entry in zip(planned, entries, strict=True)
+    }
+    return Experiment(asked, store, folder=folder, scenarios=scenarios)
+
+
+def _portable_entry(each: Planned, sources: dict[str, Path]) -> Entry:
+    """A variant whose files and plug-ins are copies; `sources` learns of the files."""
+    plugins = sorted(map(content, each.scenario.plugins))
+    pack = hashlib.sha256(" ".join(plugins).encode()).hexdigest()[:16] if plugins else ""
+    return replace(_entry(each, _portable(each.scenario, sources)), plugins=pack)
+
+
+def _pack(plugins: Sequence[type[Plugin]], folder: Path) -> None:
+    """Copies plug-ins, unless there are copies; the folder's name tells what is in it."""
+    if folder.is_dir():
+        return
+    folder.parent.mkdir(exist_ok=True)
+    partial = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}.partial")
+    try:
+        packed(plugins, partial)
+        put(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """Within it no other process changes what the folder is asked for."""
+    while not store.claims.take(FILE):
+        time.sleep(0.1)
+    try:
+        yield
+    finally:
+        store.claims.close()
+
+
+def _check_held(folder: Path, force: bool) -> None:
+    """Refuses a place that is taken by something else, or where nothing can be written."""
+    check_place(folder)
+    if not os.path.lexists(folder) or (is_one(folder) and not force):
+        return
+    is_begun = folder.is_dir() and {file.name for file in folder.iterdir()} <= _OWN
+    if is_begun and not force:
+        return
+    if not force:
+        raise taken(folder)
+    if not (is_begun or is_one(folder) or is_result(folder)):
+        hint = "only what an earlier run has written is replaced"
+        raise ScenarioError(f"{folder} is not a result and is not replaced", hint)
+
+
+def _entry(each: Planned, text: str) -> Entry:
+    return Entry(each.variant.assignments, text, each.key, each.cost, each.seeds)
+
+
+def _portable(scenario: Scenario, sources: dict[str, Path]) -> str:
+    """A scenario with all values, in which copies stand for files; `sources` learns of which."""
+    read = scenario.checked()
+    copies = []
+    for key, file in read.files:
+        source = scenario.folder / file
+        name = f"{INPUTS}/{digest(source)[:16]}-{copy_name(key, file)}"
+        sources[name] = source
+        copies.append(name)
+    return read.resolved_with(copies) if copies else read.resolved
+
+
+def _copy(source: Path, copy: Path) -> None:
+    """Copies a file, unless there is a copy; its name tells what must be in it."""
+    if not copy.exists():
+        copy.parent.mkdir(exist_ok=True)
+        with whole_file(copy) as partial:
+            shutil.copyfile(source, partial)
+            sync(partial)
+    if not digest(copy).startswith(copy.name.partition("-")[0]):
+        hint = "ask again, and do not change the file meanwhile; a damaged copy may be deleted"
+        raise SpillwayError(f"{copy} is not what {source} was when it was read", hint)
+
+
+def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
+    """A set with the keys that its runs have now, which differ where results numbers do."""
+    if manifest.results == _core.results():
+        return asked
+    entries = []
+    for each in asked.entries:
+        scenario = scenario_of(each, folder)
+        key, _ = keys.of_scenario(scenario.checked(), folder, scenario.plugins)
+        entries.append(replace(each, key=key))
+    return replace(asked, entries=tuple(entries))
+
+
+def _place_of(asked: Asked, sets: Sequence[Asked], scenario: Scenario, folder: Path) -> int | None:
+    """The index of the set with the same scenario; None if there is none.
+
+    Raises:
+        ScenarioError: The folder is about another scenario.
+    """
+    is_beside = not sets
+    others: list[str] = []
+    for place, old in reversed(list(enumerate(sets))):
+        first = old.entries[0]
+        before = document(first.text)
+        try:
+            now = document(_portable(scenario.set(*first.assignments), {}))
+        except ScenarioError as error:
+            others = others or [str(error)]
+            continue
+        varied = [
+            key for each in (*old.entries, *asked.entries) for key in assigned(each.assignments)
+        ]
+        different = differences(before, now, varied)
+        if not different:
+            return place
+        if all(map(is_length, different)):
+            is_beside = True
+        elif not others:
+            others = [
+                f"{key} = {_shown(within(before, key))}, not {_shown(within(now, key))}"
+                for key in different
+            ]
+    if not is_beside:
+        problem = f"{folder} is an experiment about another scenario, with {others[0]}"
+        more = f", and {len(others) - 1} more differences" if len(others) > 1 else ""
+        hint = "vary what differs, or choose another place"
+        raise ScenarioError(
+            f"{problem}{more}", hint, typed="vary what differs with --vary, or choose another --out"
+        )
+    return None
+
+
+def _shown(value: object) -> str:
+    return "unset" if value is None else str(value)
+
+
+def load(folder: str | Path) -> Experiment:
+    """The experiment in a folder, with the runs that are there.
+
+    Raises:
+        ScenarioError: The folder has none, its manifest is damaged, or of a newer version.
+    """
+    place = path_of(folder)
+    manifest = Manifest.load(place)
+    store = Store(place / RESULTS)
+    store.refresh()
+    return Experiment(manifest.sets[-1], store, folder=place, version=manifest.version)
+
+
+def is_one(folder: Path) -> bool:
+    """Whether a folder holds an experiment."""
+    return (folder / FILE).is_file()

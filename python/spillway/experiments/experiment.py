@@ -1,0 +1,398 @@
+"""An experiment: variants of a scenario with several seeds, and what they have come to."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from spillway import _core
+from spillway.arguments import Assignments, assignments_of, callback, whole
+from spillway.errors import Interrupted, SpillwayError
+from spillway.experiments.frame import Frame, frame
+from spillway.experiments.manifest import Asked, Entry, Manifest
+from spillway.experiments.pairs import Pairs, paired
+from spillway.experiments.records import summary_of
+from spillway.experiments.statistics import Glance, across_seeds, glance
+from spillway.experiments.variants import Variant
+from spillway.experiments.work import RUNS, InFolders, InMemory, Kept, Numbers, Run, work
+from spillway.metrics import Chosen, choose
+from spillway.plugins.packing import unpacked
+from spillway.progress import Follow
+from spillway.result import Result
+from spillway.scenario import Scenario
+from spillway.summary_paths import Summary
+from spillway.tasks.memory import Memory
+from spillway.tasks.store import Store
+from spillway.threads import MOST_JOBS, processors
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+RESULTS, TABLE, PLUGINS = "results", "runs.parquet", "plugins"
+_MOST_SHOWN = 4
+"""The most variants named when an experiment is described in one line."""
+_STATUSES = ("complete", "stopped", "deadlock", "interrupted")
+
+
+def scenario_of(entry: Entry, folder: Path) -> Scenario:
+    """The scenario of a variant, from what its folder holds."""
+    plugins = unpacked(folder / PLUGINS / entry.plugins) if entry.plugins else ()
+    return Scenario(entry.text, folder, plugins=plugins)
+
+
+class Results(Sequence[Result]):
+    """The runs of a variant that are there, in the order of their seeds, read when they are used.
+
+    Only whole runs are kept, so none of them was interrupted.
+    """
+
+    def __init__(self, experiment: Experiment, entry: Entry) -> None:
+        self._experiment = experiment
+        self._entry = entry
+        store = experiment.store
+        self._there = [(seed, key) for seed, key in entry.run_keys().items() if store.has(key)]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the runs that are there."""
+        return [seed for seed, _ in self._there]
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    @overload
+    def __getitem__(self, place: int) -> Result: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Result]: ...
+    def __getitem__(self, place: int | slice) -> Result | list[Result]:
+        """The result of one run, or of several."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        return self._experiment.result(self._entry, *self._there[place])
+
+    def folders(self) -> dict[str, list[str]]:
+        """Where their tables are, if they are kept."""
+        if self._experiment.folder is None or not self._experiment.has_tables:
+            return {}
+        return {"folders": [str(self._experiment.tables_of(key)) for _, key in self._there]}
+
+    def summaries(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The summaries, by seed, one after the other."""
+        for seed, key in self._there:
+            yield seed, self._experiment.numbers(key)
+
+
+class Experiment:
+    """Variants of a scenario, each with several seeds, and what they have come to.
+
+    `spillway.experiment` and `spillway.load` make one.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        store: Store | Memory,
+        *,
+        folder: Path | None = None,
+        scenarios: Mapping[str, Scenario] | None = None,
+        version: str = _core.__version__,
+        only: Collection[str] | None = None,
+        keeps_tables: bool = False,
+    ) -> None:
+        self.folder = folder
+        """Where it is kept, if it is."""
+        self.store = store
+        self.version = version
+        """Of Spillway, when it was last asked for."""
+        self._asked = asked
+        self._only = only
+        self._glanced: Glance | None = None
+        self._lock = threading.Lock()
+        self.computed = 0
+        """The runs that this process has computed."""
+        self._scenarios = dict(scenarios or {})
+        self._memory = InMemory() if folder is None and keeps_tables else None
+        self.is_interrupted = False
+        """Whether Ctrl-C has ended it in this process."""
+        self._values = asked.values()
+        self.variants = [
+            Variant(label, each.assignments)
+            for label, each in zip(asked.labels(), asked.entries, strict=True)
+        ]
+        """Its variants, in order."""
+
+    # Running -------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        jobs: int | None = None,
+        follow: Follow | None = None,
+    ) -> Experiment:
+        """Runs what is missing, and returns itself.
+
+        Args:
+            jobs: Runs at a time; by default one for each processor.
+            follow: Called when a run begins, with its label and its share of what is missing, from
+                0 to 1. It returns a function to call during the run with its `Progress`, and one
+                to call at its end.
+
+        Raises:
+            Interrupted: Ctrl-C, or SIGTERM in a program; its `result` is the experiment. What is
+                complete is kept, and is not run again.
+            PluginError: A plug-in has failed.
+            OSError: The folder cannot be written to.
+        """
+        jobs = processors() if jobs is None else whole("jobs", jobs, 1, MOST_JOBS)
+        callback("follow", follow)
+        self.is_interrupted = False
+        try:
+            missing, kept = self.missing(), self._kept()
+            is_whole = work(missing, self.store, kept, self._count, jobs=jobs, follow=follow)
+        except KeyboardInterrupt:
+            is_whole = False
+        self._derive(is_whole)
+        if not is_whole:
+            self.is_interrupted = True
+            raise Interrupted(self)
+        return self
+
+    def _count(self, _: Run) -> None:
+        with self._lock:
+            self.computed += 1
+
+    def missing(self) -> list[Run]:
+        """The runs that are not there yet."""
+        self.store.refresh()
+        found = []
+        has_several = len(self.variants) > 1
+        for variant, entry in zip(self.variants, self._asked.entries, strict=True):
+            has_seeds = len(self.seeds) > 1 or not has_several
+            scenario: Scenario | None = None
+            for seed, key in entry.run_keys().items():
+                if self._is_there(key) or not (self._only is None or key in self._only):
+                    continue
+                scenario = scenario or self.scenario(entry)
+                parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
+                found.append(Run(key, " ".join(parts), entry.cost, scenario, seed))
+        return found
+
+    def _is_there(self, key: str) -> bool:
+        if not self.store.has(key):
+            return False
+        if self._asked.has_tables and not self.tables_of(key).is_dir():
+            # Its numbers are known, but it was run when tables were not asked for.
+            assert isinstance(self.store, Store)
+            self.store.forget(key)
+            return False
+        return True
+
+    def tables_of(self, key: str) -> Path:
+        """Where the tables of a run are, if they are kept."""
+        assert self.folder is not None
+        return self.folder / RUNS / key
+
+    def _kept(self) -> Kept:
+        if self._memory is not None:
+            return self._memory
+        if self.folder is not None and self._asked.has_tables:
+            return InFolders(self.folder / RUNS)
+        return Numbers()
+
+    def _derive(self, is_whole: bool) -> None:
+        """Writes the table of all runs, and removes what killed workers have left."""
+        if self.folder is None:
+            return
+        if self.computed or not (self.folder / TABLE).is_file():
+            self.frame(every_set=True).write(self.folder / TABLE)
+        if is_whole and isinstance(self.store, Store):
+            self.store.tidy()
+        if is_whole and self._asked.has_tables:
+            complete = (key for each in self._asked.entries for key in each.run_keys().values())
+            InFolders(self.folder / RUNS).tidy(complete)
+
+    # What is there -------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self._asked.scenario
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that are shown; the usual ones if empty."""
+        return list(self._asked.metrics)
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the tables of its runs are kept."""
+        return self._asked.has_tables
+
+    @property
+    def seeds(self) -> list[int]:
+        """All seeds, in order."""
+        return sorted({seed for each in self._asked.entries for seed in each.seeds})
+
+    @property
+    def total(self) -> int:
+        """The number of runs that it has when it is whole."""
+        return sum(len(each.seeds) for each in self._asked.entries)
+
+    @property
+    def done(self) -> int:
+        """The number of runs that are there."""
+        return sum(len(runs) for _, runs in self.results)
+
+    @property
+    def results(self) -> list[tuple[Variant, Results]]:
+        """For every variant the runs that are there, in the order of their seeds."""
+        runs = (Results(self, entry) for entry in self._asked.entries)
+        return list(zip(self.variants, runs, strict=True))
+
+    @property
+    def status(self) -> str:
+        """The worst status of all runs; "interrupted" also if some are missing."""
+        if self.done < self.total:
+            return "interrupted"
+        return max(self._glance().statuses, key=_STATUSES.index)
+
+    @property
+    def identical(self) -> list[bool]:
+        """By variant: whether all its seeds came to the same, so that nothing was drawn."""
+        return self._glance().identical
+
+    def _glance(self) -> Glance:
+        """What one look at every summary tells; looked again when there are more."""
+        if self._glanced is None or self._glanced.done != self.done:
+            self._glanced = glance(runs.summaries() for _, runs in self.results)
+        return self._glanced
+
+    def numbers(self, key: str) -> dict[str, Any]:
+        """The summary of a run that is there, by its key."""
+        found: str | None = self.store.get(key)
+        if found is None:
+            hint = "run the same again: what is missing is computed"
+            raise SpillwayError(f"{self.folder}: a run that was there is damaged, or gone", hint)
+        return summary_of(found)
+
+    def result(self, entry: Entry, seed: int, key: str) -> Result:
+        """The result of a run that is there."""
+        if self._memory is not None:
+            return self._memory.results[key]
+        if self.folder is not None and self.tables_of(key).is_dir():
+            return Result.load(self.tables_of(key))
+        return Result(
+            self.numbers(key), self.scenario(entry).set(f"seed={seed}").checked().resolved
+        )
+
+    def values_of(self, place: int) -> dict[str, str]:
+        """The values of the varied keys of the variant with this index; empty if a key is unset."""
+        return self._values[place]
+
+    def witnesses(self) -> list[Summary]:
+        """Summaries that together have every metric of all runs, and every class that has flows."""
+        return self._glance().witnesses
+
+    def scenario(self, entry: Entry) -> Scenario:
+        """The scenario of a variant."""
+        known = self._scenarios.get(entry.key)
+        if known is None:
+            assert self.folder is not None
+            known = scenario_of(entry, self.folder)
+            self._scenarios[entry.key] = known
+        return known
+
+    @property
+    def first_scenario(self) -> str:
+        """The scenario of the first variant, with every value."""
+        return self._asked.entries[0].text
+
+    # What it says --------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Every run's summary and, for every variant, the statistics over its seeds."""
+        return {
+            "status": self.status,
+            "scenario": self.name,
+            "version": self.version,
+            "metrics": self.metrics,
+            "done": self.done,
+            "asked": self.total,
+            "variants": [
+                {
+                    "label": variant.label,
+                    "set": list(variant.assignments),
+                    **across_seeds([summary for _, summary in runs.summaries()]),
+                    **runs.folders(),
+                }
+                for variant, runs in self.results
+            ],
+        }
+
+    def frame(self, *, every_set: bool = False) -> Frame:
+        """A row for every run that is there.
+
+        Args:
+            every_set: Also those with another duration, which were asked for before.
+
+        Returns:
+            A table with the columns `key` (a name of the run), the varied keys, `seed`, `status`,
+            and every number of the summary by its path, such as `fct_slowdown.short.p99`: all of
+            64-bit floats but for whole numbers, which are 64-bit integers; null where a run has no
+            such number. Units are those of the summary (docs/results.md).
+        """
+        sets = [self._asked]
+        if every_set and self.folder is not None:
+            sets = list(Manifest.load(self.folder).sets)
+        return frame(sets, self.store, self.numbers)
+
+    def table(self) -> RenderableType:
+        """The variants side by side, as the command line shows them; `print` shows it, too."""
+        from spillway import tables
+
+        return tables.Shown(tables.experiment(self))
+
+    def pairs(self, against: Assignments = (), metrics: Chosen = ()) -> Pairs:
+        """Every other variant beside a baseline, in pairs: with the same seed, the same traffic.
+
+        Args:
+            against: `key=value` assignments, or a mapping, that choose the baseline by varied keys:
+                `switch.sharing=dt`. A variant is compared with the one that has these values and
+                is otherwise the same. By default it is the first variant.
+            metrics: Their names (docs/results.md); by default those of the table.
+
+        Raises:
+            ScenarioError: No variant has these values, or there is no such metric.
+        """
+        return paired(self, assignments_of(against), metrics)
+
+    def showing(self, metrics: Chosen) -> Experiment:
+        """The same with other metrics in table, plot and pairs.
+
+        Raises:
+            ScenarioError: There is no such metric.
+        """
+        other = copy.copy(self)
+        other._asked = replace(self._asked, metrics=tuple(choose(metrics, self.witnesses())))
+        return other
+
+    def __repr__(self) -> str:
+        labels = [repr(variant.label) for variant in self.variants if variant.label]
+        more = len(labels) - _MOST_SHOWN
+        shown = [*labels[:_MOST_SHOWN], *([f"{more} more"] if more > 0 else [])]
+        of = f" of {', '.join(shown)}" if shown else ""
+        place = "" if self.folder is None else f", in {str(self.folder)!r}"
+        done = (
+            f"{self.done} of {self.total} runs" if self.done < self.total else f"{self.total} runs"
+        )
+        return f"<Experiment over {self.name!r}: {done}{of}{place}>"
+
+    def _repr_html_(self) -> str:
+        from spillway import notebook
+
+        return notebook.experiment(self)

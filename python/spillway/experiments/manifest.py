@@ -1,0 +1,230 @@
+"""What an experiment's folder was asked for, as a file in it.
+
+Its runs are in sets. All runs of a set have the same scenario, but for the keys that are varied and
+the seed; another duration makes another set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spillway import _core
+from spillway.arguments import ranges
+from spillway.errors import ScenarioError
+from spillway.experiments import keys
+from spillway.experiments.records import squeezed, unsqueezed
+from spillway.experiments.variants import assigned, label, within
+from spillway.folder import whole_file
+from spillway.tasks.segment import sync
+
+FILE = "experiment.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variant, and the seeds with which it is run."""
+
+    assignments: tuple[str, ...]
+    text: str
+    """Its scenario with every value; files are named as their copies in the folder."""
+    key: str
+    """The key of its scenario with any seed."""
+    cost: float
+    seeds: tuple[int, ...]
+    plugins: str = ""
+    """The folder of the plug-ins that it names, within that of all; empty without any."""
+
+    @property
+    def identity(self) -> tuple[str, str | None]:
+        """What no other variant has: the scenario and, if it is varied, the seed."""
+        return self.key, assigned(self.assignments).get("seed")
+
+    def run_keys(self) -> dict[int, str]:
+        """The keys of its runs, by seed."""
+        return {seed: keys.of_run(self.key, seed) for seed in self.seeds}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A set of runs."""
+
+    scenario: str
+    """The scenario's name."""
+    entries: tuple[Entry, ...]
+    metrics: tuple[str, ...]
+    has_tables: bool
+    """Whether every run has a folder with its tables."""
+
+    def values(self) -> list[dict[str, str]]:
+        """The values of the varied keys, by variant; empty if a key is unset."""
+        varied = list(dict.fromkeys(key for each in self.entries for key in _keys(each)))
+        found = []
+        for each in self.entries:
+            own = assigned(each.assignments)
+            if not set(varied) <= own.keys():
+                # It was asked for when another key was varied, and has its own value of this one.
+                values = document(each.text)
+                own = {key: str(within(values, key) or "") for key in varied} | own
+            found.append({key: own[key] for key in varied})
+        return found
+
+    def labels(self) -> list[str]:
+        """What distinguishes the variants, in their order."""
+        return [label(list(values), values) for values in self.values()]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that was asked for; the newest set is the last one."""
+
+    version: str
+    results: dict[str, int]
+    """The results numbers of the simulator by which its keys were made."""
+    sets: tuple[Asked, ...]
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """The manifest in a folder.
+
+        Raises:
+            ScenarioError: there is none, it is damaged, or it is of a newer version.
+        """
+        file = folder / FILE
+        hint = "`spillway compare SCENARIO --vary ... --out DIR` makes one"
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            raise ScenarioError(f"{folder} is no experiment: it has no {FILE}", hint) from None
+        except (OSError, UnicodeError) as error:
+            raise ScenarioError(f"{file} cannot be read: {error}") from error
+        try:
+            whole = json.loads(text)
+            found, told = whole["experiment"], whole["sha256"]
+            is_right = told == _digest(found)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            is_right, found = False, {}
+        if not is_right:
+            hint = (
+                "move it away and ask for the same again: its runs are in results/, and are found"
+            )
+            raise ScenarioError(f"{file} is damaged, or was changed by hand", hint)
+        if found["format"] > FORMAT:
+            text = f"{folder} was written by Spillway {found['version']}, this is"
+            hint = "read it with that version, or a newer one"
+            raise ScenarioError(f"{text} {_core.__version__}, which cannot read it", hint)
+        sets = tuple(map(_asked, found["sets"]))
+        return cls(found["version"], found["results"], sets)
+
+    def write(self, folder: Path) -> None:
+        """Writes it, in place of an older one. Raises `OSError`."""
+        found = {
+            "format": FORMAT,
+            "version": self.version,
+            "results": self.results,
+            "sets": [_written(each) for each in self.sets],
+        }
+        whole = {"sha256": _digest(found), "experiment": found}
+        with whole_file(folder / FILE) as partial:
+            partial.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+            sync(partial)
+        sync(folder)
+
+
+def joined(old: Asked, new: Asked) -> Asked:
+    """A set with more variants, more seeds, or both; nothing is taken away."""
+    entries = {each.identity: each for each in old.entries}
+    for each in new.entries:
+        known = entries.setdefault(each.identity, each)
+        seeds = tuple(sorted({*known.seeds, *each.seeds}))
+        entries[each.identity] = replace(known, seeds=seeds)
+    has_tables = old.has_tables or new.has_tables
+    return replace(new, entries=tuple(entries.values()), has_tables=has_tables)
+
+
+_LENGTHS = ("duration", "stop", "warmup")
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], varied: Sequence[str]) -> list[str]:
+    """The keys by which two scenarios with all values differ, but for those that are varied."""
+    return [
+        key
+        for key in _different(old, new)
+        if not any(key == each or key.startswith(f"{each}.") for each in varied)
+    ]
+
+
+def is_length(key: str) -> bool:
+    """Whether a key says how long a run takes: with another value there are other runs."""
+    return key in _LENGTHS
+
+
+def _different(old: Any, new: Any, above: str = "") -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in {**old, **new}:
+            yield from _different(old.get(key), new.get(key), f"{above}.{key}" if above else key)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for place, pair in enumerate(zip(old, new, strict=True)):
+            named = pair[0].get("name", place) if isinstance(pair[0], dict) else place
+            yield from _different(*pair, f"{above}.{named}")
+    elif old != new:
+        yield above
+
+
+def document(text: str) -> dict[str, Any]:
+    """The values of a scenario, without its seed."""
+    import tomllib
+
+    values = tomllib.loads(text)
+    del values["seed"]
+    return values
+
+
+def _keys(entry: Entry) -> list[str]:
+    return list(assigned(entry.assignments))
+
+
+def _digest(found: object) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def _written(asked: Asked) -> dict[str, Any]:
+    like = asked.entries[0].text
+    return {
+        "scenario": asked.scenario,
+        "metrics": asked.metrics,
+        "tables": asked.has_tables,
+        "first": like,
+        "variants": [
+            {
+                "set": each.assignments,
+                "key": each.key,
+                "cost": each.cost,
+                "seeds": ranges(each.seeds),
+                "plugins": each.plugins,
+                "text": "" if each.text == like else squeezed(each.text, like),
+            }
+            for each in asked.entries
+        ],
+    }
+
+
+def _asked(found: dict[str, Any]) -> Asked:
+    like = found["first"]
+    entries = (
+        Entry(
+            tuple(each["set"]),
+            unsqueezed(each["text"], like) if each["text"] else like,
+            each["key"],
+            each["cost"],
+            tuple(seed for low, high in each["seeds"] for seed in range(low, high + 1)),
+            each["plugins"],
+        )
+        for each in found["variants"]
+    )
+    return Asked(found["scenario"], tuple(entries), tuple(found["metrics"]), found["tables"])

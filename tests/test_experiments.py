@@ -1,0 +1,425 @@
+"""Experiments: kept, gone on with, added to, refused, and shared among processes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import plugins
+import spillway
+from spillway import ScenarioError, _core
+from spillway.experiments.manifest import Manifest
+from spillway.experiments.worker import to_do
+from support import TINY, flipped, names, without_cost
+from test_cli_errors import refused
+
+SHORT = ["duration=1ms"]
+VARY = ["switch.sharing=dt,lqd"]
+COMPARE = ["compare", TINY, "--set", "duration=1ms", "--vary", *VARY, "--out", "out"]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Counts the runs that are computed."""
+    from spillway.experiments import work
+
+    computed = []
+    before = work.run_to
+
+    def run_to(out, scenario, **more):
+        computed.append(scenario)
+        return before(out, scenario, **more)
+
+    monkeypatch.setattr(work, "run_to", run_to)
+    return computed
+
+
+def asked(out, seeds="1..2", vary=VARY, more=(), **rest):
+    return spillway.experiment(TINY, set=[*SHORT, *more], vary=vary, seeds=seeds, out=out, **rest)
+
+
+def test_the_same_again_computes_nothing(tmp_path, counted):
+    first = asked(tmp_path / "out").run().summary
+    assert len(counted) == 4
+    again = asked(tmp_path / "out")
+    assert again.missing() == []
+    assert again.run().summary == first == spillway.load(tmp_path / "out").summary
+    assert len(counted) == 4
+
+
+def test_what_is_kept_is_what_a_run_gives(tmp_path):
+    kept = asked(tmp_path / "out").run()
+    for place, sharing in enumerate(("dt", "lqd")):
+        for result in kept.results[place][1]:
+            seed = result.summary["seed"]
+            alone = spillway.run(TINY, set=[*SHORT, f"switch.sharing={sharing}"], seed=seed)
+            assert without_cost(result.summary) == without_cost(alone.summary)
+            assert result.scenario == alone.scenario
+
+
+def test_seeds_and_variants_are_added(tmp_path, counted):
+    out = tmp_path / "out"
+    asked(out).run()
+    more = asked(out, seeds="2..4").run()
+    # Of each variant the seeds 3 and 4.
+    assert len(counted) == 8
+    assert [runs.seeds for _, runs in more.results] == [[1, 2, 3, 4], [1, 2, 3, 4]]
+    third = asked(out, seeds="1..2", vary=["switch.sharing=cs"]).run()
+    assert len(counted) == 10
+    assert [variant.label for variant in third.variants] == [
+        "sharing=dt",
+        "sharing=lqd",
+        "sharing=cs",
+    ]
+    assert [len(runs) for _, runs in third.results] == [4, 4, 2]
+    rows = third.summary["variants"]
+    assert [row["n"]["fct_slowdown"]["all"]["mean"] for row in rows] == [4, 4, 2]
+    assert "n=2" in repr(third.table())
+
+
+def test_another_key_is_varied_beside_the_first(tmp_path, counted):
+    out = tmp_path / "out"
+    asked(out).run()
+    vary = ["traffic.background.load=0.5,0.2"]
+    both = asked(out, vary=vary).run()
+    # TINY has DT and a load of 0.5: that is there already.
+    assert len(counted) == 6
+    assert [variant.label for variant in both.variants] == [
+        "sharing=dt load=0.5",
+        "sharing=lqd load=0.5",
+        "sharing=dt load=0.2",
+    ]
+    frame = both.frame().to_polars()
+    assert frame.schema["traffic.background.load"] == pl.Float64
+    assert frame["traffic.background.load"].to_list() == [0.5] * 4 + [0.2] * 2
+
+
+def test_another_duration_is_another_set_beside_the_old(tmp_path, counted):
+    out = tmp_path / "out"
+    asked(out).run()
+    longer = asked(out, more=["duration=1100us"]).run()
+    assert len(counted) == 8
+    assert longer.total == 4
+    frame = pl.read_parquet(out / "runs.parquet")
+    assert frame["duration"].to_list() == ["1ms"] * 4 + ["1100us"] * 4
+    # The old ones are still there.
+    assert asked(out).missing() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (["switch.buffer=50KB"], "switch.buffer = 60KB, not 50KB"),
+        (["name=other"], "name = tiny, not other"),
+        (["traffic.background.load=0.1"], "traffic.background.load = 0.5, not 0.1"),
+        (["transport.min_rto=7ms"], "transport.min_rto = 1ms, not 7ms"),
+    ],
+)
+def test_another_scenario_is_refused_by_name(tmp_path, counted, more, error):
+    out = tmp_path / "out"
+    asked(out).run()
+    before = (out / "experiment.json").read_bytes()
+    with pytest.raises(ScenarioError, match="about another scenario") as raised:
+        asked(out, more=more)
+    assert error in str(raised.value) and "vary what differs" in raised.value.hint
+    assert (out / "experiment.json").read_bytes() == before
+
+
+def test_a_folder_that_is_no_experiment(command, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").touch()
+    with pytest.raises(ScenarioError, match=r"is no experiment: it has no experiment\.json"):
+        spillway.load(tmp_path / "thesis")
+    refused(command(*COMPARE[:-1], "thesis"), "thesis is there already", "--force")
+    refused(command(*COMPARE[:-1], "thesis", "--force"), "is not a result and is not replaced", "")
+    refused(command("work", "thesis"), "thesis is no experiment", "spillway compare")
+    assert names("thesis") == ["chapter"]
+
+
+def test_an_experiment_of_a_newer_version(command, tmp_path):
+    assert command(*COMPARE).status == 0
+    file = tmp_path / "out" / "experiment.json"
+    whole = json.loads(file.read_text())
+    whole["experiment"] |= {"format": 2, "version": "9.0"}
+    from spillway.experiments import manifest
+
+    whole["sha256"] = manifest._digest(whole["experiment"])
+    file.write_text(json.dumps(whole))
+    for asking in (COMPARE, ["work", "out"]):
+        refused(command(*asking), "out was written by Spillway 9.0", "that version")
+
+
+def test_no_flipped_bit_in_a_manifest_goes_unnoticed(command, tmp_path):
+    assert command(*COMPARE).status == 0
+    file = tmp_path / "out" / "experiment.json"
+    whole = file.read_bytes()
+    # But for the line feed at its end, all of it counts, up to blanks between.
+    for place in range(0, len(whole) - 1, 97):
+        file.write_bytes(flipped(whole, place))
+        with pytest.raises(ScenarioError, match=r"is damaged|cannot be read"):
+            Manifest.load(tmp_path / "out")
+    file.write_bytes(flipped(whole, len(whole) // 2))
+    refused(command(*COMPARE), "experiment.json is damaged", "move it away")
+    file.unlink()
+    assert "2 of 2 runs are there already" in command(*COMPARE).err
+
+
+def test_a_damaged_record_is_computed_again(tmp_path, counted):
+    out = tmp_path / "out"
+    first = asked(out).run().summary
+    for segment in (out / "results" / "segments").iterdir():
+        content = segment.read_bytes()
+        segment.write_bytes(flipped(content, len(content) // 2))
+    again = asked(out)
+    assert 1 <= len(again.missing()) <= 4
+    found = again.run().summary
+    for before, after in zip(first["variants"], found["variants"], strict=True):
+        assert after["mean"] == before["mean"]
+
+
+def test_results_numbers_make_other_runs(tmp_path, counted, monkeypatch):
+    out = tmp_path / "out"
+    asked(out).run()
+    numbers = _core.results()
+    changed = {**numbers, "sharing.lqd": numbers["sharing.lqd"] + 1}
+    monkeypatch.setattr(_core, "results", lambda: changed)
+    with pytest.raises(ScenarioError, match=r"sharing\.lqd 1 there, 2 here"):
+        list(to_do(out))
+    # Keys are those of what a scenario names, which the core says.
+    assert asked(out).missing() == []
+
+
+def test_ctrl_c_keeps_what_is_whole(start, command, tmp_path):
+    vary = ["--vary", "switch.sharing=dt,lqd", "--seeds", "1..3", "--jobs", "1"]
+    long = ["--set", "duration=200ms", "--set", "stop=300ms"]
+    process = start("compare", TINY, *long, *vary, "--out", "out", "--json")
+    segment_in(tmp_path / "out")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in err
+    found = json.loads(out)
+    assert found["status"] == "interrupted" and 1 <= found["done"] < found["asked"] == 6
+    assert f"{found['done']} of 6 runs are kept: the same command goes on" in err
+    assert all(run["status"] != "interrupted" for each in found["variants"] for run in each["runs"])
+    assert sum(each["n"]["flows"]["started"] for each in found["variants"] if each["runs"]) >= 1
+    assert names("out/results/claims") == []
+    again = command("compare", TINY, *long, *vary, "--out", "out", "--json")
+    assert again.json["done"] == 6 and f"{found['done']} of 6 runs are there" in again.err
+
+
+def segment_in(out):
+    """The first file of records, which is waited for."""
+    for _ in range(1000):
+        found = list((out / "results" / "segments").glob("*.log"))
+        if found:
+            return found[0]
+        time.sleep(0.01)
+    raise AssertionError("no run has come")
+
+
+def test_a_killed_one_loses_at_most_what_it_was_at(start, command, tmp_path):
+    vary = ["--vary", "switch.sharing=dt,lqd", "--seeds", "1..20", "--jobs", "2"]
+    long = ["--set", "duration=20ms"]
+    found = 0
+    for _ in range(3):
+        process = start("compare", TINY, *long, *vary, "--out", "out")
+        segment_in(tmp_path / "out")
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        kept = spillway.load(tmp_path / "out").done
+        assert kept >= found
+        found = kept
+    assert found > 0
+    whole = command("compare", TINY, *long, *vary, "--out", "out", "--json").json
+    once = command("compare", TINY, *long, *vary, "--json").json
+    for one, other in zip(whole["variants"], once["variants"], strict=True):
+        assert list(map(without_cost, one["runs"])) == list(map(without_cost, other["runs"]))
+
+
+def test_workers_share_the_work(start, tmp_path):
+    experiment = spillway.experiment(
+        TINY, set=["duration=20ms"], vary=VARY, seeds="1..20", out=tmp_path / "out"
+    )
+    workers = [start("work", "out", "--jobs", "1") for _ in range(3)]
+    time.sleep(1.0)
+    workers[0].kill()
+    told = [worker.communicate(timeout=120)[1] for worker in workers[1:]]
+    assert [worker.returncode for worker in workers[1:]] == [0, 0], told
+    assert experiment.missing() == []
+    assert experiment.frame().arrow.num_rows == 40
+    assert names(tmp_path / "out" / "results" / "claims") == []
+
+
+def test_a_worker_does_only_what_it_is_told(command, tmp_path):
+    experiment = asked(tmp_path / "out")
+    first, *_ = experiment.missing()
+    (tmp_path / "keys").write_text(f"{first.key}\n")
+    done = command("work", "out", "--only", "keys")
+    assert (done.status, experiment.done) == (0, 0)
+    assert "1 of 1 runs that were missing are computed here" in done.err
+    assert len(experiment.missing()) == 3
+    assert command("work", "out").status == 0 and experiment.missing() == []
+    assert command("work", "out").err == ""
+
+
+def test_tables_are_kept_where_they_are_asked_for(tmp_path):
+    out = tmp_path / "out"
+    asked(out).run()
+    assert "runs" not in names(out)
+    with_tables = asked(out, tables=True).run()
+    folders = [result.folder for _, runs in with_tables.results for result in runs]
+    assert sorted(folder.name for folder in folders) == names(out / "runs")
+    alone = spillway.run(TINY, set=SHORT, seed=2)
+    assert with_tables.results[0][1][1].flows == alone.flows
+    # Once they are there, they are not asked for anew.
+    assert asked(out, tables=True).missing() == []
+
+
+def test_a_plug_in_is_known_by_what_is_in_it(tmp_path, counted):
+    out, file = tmp_path / "out", tmp_path / "half.py"
+    text = (
+        "from spillway.plugins import Sharing\n\nclass Half(Sharing):\n    id = 'half'\n\n"
+        "    def admit(self, arrival, buffer):\n"
+        "        return buffer.bytes(arrival.queue) + arrival.size <= buffer.free / 2\n"
+    )
+    file.write_text(text)
+    more = {"vary": ["switch.sharing=dt,half"], "seeds": "1"}
+    asked(out, plugins=[spillway.plugins.load(f"{file}:Half")], **more).run()
+    assert len(counted) == 2
+    # It is sent along: another process needs no file of the user's.
+    file.unlink()
+    other = subprocess.run(
+        [sys.executable, "-c", "import spillway; print(spillway.load('out').results[1][1][0])"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "'tiny', seed 1: complete" in other.stdout, other.stderr
+    file.write_text(text.replace("/ 2", "/ 3"))
+    changed = tmp_path / "other.py"
+    file.rename(changed)
+    again = asked(out, plugins=[spillway.plugins.load(f"{changed}:Half")], **more).run()
+    assert len(counted) == 3 and again.done == 3
+
+
+def test_a_plug_in_that_cannot_be_sent(tmp_path):
+    class Local(plugins.Sharing):
+        id = "local"
+
+        def admit(self, arrival, buffer):
+            return True
+
+    more = {"vary": ["switch.sharing=dt,local"], "plugins": [Local]}
+    with pytest.raises(ScenarioError, match="Local cannot be known by its content"):
+        asked(tmp_path / "out", **more)
+    assert names(tmp_path) == []
+    # Nothing is kept without a folder.
+    assert asked(None, **more).run().done == 4
+
+
+def test_files_go_with_it(tmp_path, counted):
+    text = TINY.read_text().partition("[[traffic]]")[0]
+    text += '[[traffic]]\nname = "listed"\nkind = "flows"\nfile = "flows.csv"\n'
+    (tmp_path / "listed.toml").write_text(text)
+    rows = "src,dst,size_bytes,start_ps\n0,5,200000,0\n"
+    (tmp_path / "flows.csv").write_text(rows)
+    first = spillway.experiment(tmp_path / "listed.toml", vary=VARY, out=tmp_path / "out")
+    (tmp_path / "flows.csv").unlink()
+    assert first.run().done == 2 and len(counted) == 2
+    # The same content, elsewhere, is the same.
+    (tmp_path / "flows.csv").write_text(rows)
+    assert (
+        spillway.experiment(tmp_path / "listed.toml", vary=VARY, out=tmp_path / "out").missing()
+        == []
+    )
+    (tmp_path / "flows.csv").write_text(rows.replace("200000", "300000"))
+    with pytest.raises(ScenarioError, match=r"traffic\.listed\.file"):
+        spillway.experiment(tmp_path / "listed.toml", vary=VARY, out=tmp_path / "out")
+
+
+def test_the_frame_has_every_number_of_every_run(tmp_path):
+    vary = ["switch.sharing=dt,lqd", "seed=3,4"]
+    more = {"vary": vary, "seeds": None, "more": ["duration=10ms"]}
+    experiment = asked(tmp_path / "out", **more).run()
+    assert len(asked(tmp_path / "out", **more).variants) == 4
+    table = experiment.frame().arrow
+    assert table == pq.read_table(tmp_path / "out" / "runs.parquet").replace_schema_metadata()
+    assert table.column_names[:4] == ["key", "switch.sharing", "seed", "status"]
+    rows = table.to_pylist()
+    assert [row["switch.sharing"] for row in rows] == ["dt", "dt", "lqd", "lqd"]
+    assert [row["seed"] for row in rows] == [3, 4, 3, 4]
+    for row, result in zip(
+        rows, [run for _, runs in experiment.results for run in runs], strict=True
+    ):
+        summary = result.summary
+        assert row["fct_slowdown.all.p99"] == summary["fct_slowdown"]["all"]["p99"]
+        assert row["flows.started"] == summary["flows"]["started"]
+        for reason in ("over_threshold", "pushed_out"):
+            assert row[f"drops.{reason}"] == summary["drops"].get(reason, 0)
+    assert str(table.schema.field("flows.started").type) == "int64"
+    assert not any("struct" in str(field.type) for field in table.schema)
+
+
+def test_force_replaces_an_experiment(command, tmp_path):
+    assert command(*COMPARE, "--seeds", "1..3").status == 0
+    assert command(*COMPARE, "--seeds", "1", "--force").status == 0
+    assert spillway.load("out").total == 2
+
+
+def test_pairs_by_hand(tmp_path):
+    """Differences seed by seed, and what can be said of them."""
+    experiment = asked(tmp_path / "out", seeds="1..6", more=["duration=5ms"]).run()
+    (pair,) = experiment.pairs("switch.sharing=dt", "background.mean")
+    by_seed = [
+        [run.summary["fct_slowdown"]["background"]["mean"] for run in runs]
+        for _, runs in experiment.results
+    ]
+    differences = [lqd - dt for dt, lqd in zip(*by_seed, strict=True)]
+    assert (pair.label, pair.against, pair.found.n) == ("sharing=lqd", "sharing=dt", 6)
+    assert pair.found.difference == pytest.approx(sum(differences) / 6)
+    row = pair.row()
+    low, high = row["interval"]
+    assert row["told"] == ("none shown" if low < 0 < high else "below" if high < 0 else "above")
+    (other,) = experiment.pairs("switch.sharing=lqd", "background.mean")
+    assert other.found.difference == pytest.approx(-pair.found.difference)
+
+
+def test_pairs_on_the_command_line_are_those_of_json(command):
+    asked = [*COMPARE[:-2], "--seeds", "1..4", "--metrics", "short.mean,drops"]
+    found = command(*asked, "--against", "switch.sharing=dt", "--json")
+    rows = found.json["pairs"]
+    assert [(row["label"], row["metric"]) for row in rows] == [
+        ("sharing=lqd", "short.mean"),
+        ("sharing=lqd", "drops"),
+    ]
+    assert "against sharing=dt" in found.err
+    short = f"{abs(100 * rows[0]['relative']):.1f}%"
+    assert short in found.err
+    refused(
+        command(*asked, "--against", "switch.aqm=red"), "switch.aqm is not varied here", "varied"
+    )
+    refused(
+        command(*asked, "--against", "switch.sharing=cs"), "no variant has", "switch.sharing=lqd"
+    )
+
+
+def test_interval_and_n_are_in_json(command):
+    (variant, _) = command(*COMPARE, "--seeds", "1..3", "--json").json["variants"]
+    values = [run["fct_slowdown"]["all"]["mean"] for run in variant["runs"]]
+    low, high = variant["interval"]["fct_slowdown"]["all"]["mean"]
+    assert (low + high) / 2 == pytest.approx(sum(values) / 3)
+    assert variant["n"]["fct_slowdown"]["all"]["mean"] == 3
+
+
+def test_another_worker_s_version_is_refused(command, tmp_path, monkeypatch):
+    assert command(*COMPARE).status == 0
+    monkeypatch.setattr(_core, "__version__", "0.0.1")
+    refused(
+        command("work", "out"), f"version {spillway.__version__} there, 0.0.1 here", "same version"
+    )
