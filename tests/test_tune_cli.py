@@ -59,7 +59,8 @@ def test_it_says_what_it_will_take_and_what_it_has_found(study):
 
 def test_a_study_has_a_page_all_trials_and_the_best_scenario(study, command):
     folder, _ = study
-    expected = ["SHA256SUMS", "best", "index.html", "study.db", "study.json", "summary.json"]
+    expected = ["SHA256SUMS", "best", "index.html", "results", "study.db"]
+    expected += ["study.json", "summary.json"]
     assert names(folder) == [*expected, "trials.csv"]
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["status"] == "complete" and summary["scenario"] == "tiny"
@@ -158,7 +159,7 @@ def test_ctrl_c_says_how_to_go_on(command, start, tmp_path, number):
     assert out.startswith("tiny  interrupted\n")
     assert err.endswith("the same command goes on from what is in out\ninterrupted\n")
     assert "Traceback" not in err
-    assert names(tmp_path / "out") == ["INCOMPLETE", "study.db", "study.json"]
+    assert names(tmp_path / "out") == ["INCOMPLETE", "results", "study.db", "study.json"]
     assert command("tune", *SMALL, "--trials", 4, "--out", "out").status == 0
 
 

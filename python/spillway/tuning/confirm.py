@@ -25,6 +25,7 @@ from spillway.threads import side_by_side
 from spillway.tuning import seal
 from spillway.tuning.expression import DEFAULT, UndefinedError
 from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings
+from spillway.tuning.kept import Kept
 from spillway.tuning.runs import Runs, StoppedError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def run(
     jobs: int,
     follow: Follow | None,
     share: float,
+    runs_kept: Kept,
 ) -> list[dict[str, list[float]]]:
     """The readings of every scenario, longer and on the new seeds.
 
@@ -113,7 +115,7 @@ def run(
             known: dict[str, float] = kept[key]
             return known
         label = "confirming" if place >= len(confirmation.seeds) else "confirming: the default"
-        runs = Runs(scenario, [seed], 1, stop, follow, label, share)
+        runs = Runs(scenario, [seed], 1, stop, follow, label, share, runs_kept)
         try:
             summaries = runs.finish()
             readings = aims.readings(summaries)

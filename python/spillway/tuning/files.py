@@ -26,6 +26,7 @@ from spillway.folder import (
 )
 from spillway.run import read_with_inputs
 from spillway.scenario import Scenario
+from spillway.tuning.kept import FOLDER as RUNS
 from spillway.tuning.storage import FILE
 
 QUESTION = "study.json"
@@ -187,6 +188,7 @@ class StudyFolder:
         self.clear()
         for name in (FILE, f"{FILE}-journal", QUESTION):
             (self.place / name).unlink(missing_ok=True)
+        shutil.rmtree(self.place / RUNS, ignore_errors=True)
 
     def _compare(self) -> None:
         """Goes on with the same question, and refuses another one."""

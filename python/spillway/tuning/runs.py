@@ -14,6 +14,7 @@ from spillway.progress import Follow, Progress, Report
 from spillway.run import Dropped, Running
 from spillway.scenario import Scenario
 from spillway.threads import side_by_side
+from spillway.tuning.kept import Kept
 
 Summaries = list[dict[str, Any]]
 
@@ -34,8 +35,14 @@ class Runs:
         follow: Follow | None,
         label: str,
         share: float,
+        kept: Kept,
     ) -> None:
-        """`share` is that of one of them in all work; `stop` is set when they are to end."""
+        """`share` is that of one of them in all work; `stop` is set when they are to end.
+
+        What is `kept` is not run again.
+        """
+        self._kept = kept
+        self._keys = {seed: kept.key(scenario, seed) for seed in seeds}
         self._scenario = scenario
         self._seeds = list(seeds)
         self._jobs = jobs
@@ -50,6 +57,9 @@ class Runs:
         """Goes on until this part of the duration is over; what the runs have come to by then."""
 
         def one(seed: int, stop: threading.Event) -> dict[str, Any]:
+            known = self._kept.get(self._keys[seed], percent)
+            if known is not None:
+                return known
             running = self._begun(seed)
             until = running.read.duration_ps * percent // 100
             self._go(running, seed, until, stop)
@@ -58,6 +68,7 @@ class Runs:
             copy = running.simulation.copy(again)
             copy.finish()
             found: dict[str, Any] = json.loads(copy.summary())
+            self._kept.put(self._keys[seed], found, percent)
             return found
 
         return self._side_by_side(one)
@@ -66,9 +77,14 @@ class Runs:
         """Goes on to the end."""
 
         def one(seed: int, stop: threading.Event) -> dict[str, Any]:
+            known = self._kept.get(self._keys[seed])
+            if known is not None:
+                return known
             running = self._begun(seed)
             self._go(running, seed, None, stop)
-            return running.result().summary
+            found = running.result().summary
+            self._kept.put(self._keys[seed], found)
+            return found
 
         found = self._side_by_side(one)
         self.cpu_s = sum(summary["run"]["cpu_s"] for summary in found)

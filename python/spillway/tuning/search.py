@@ -12,6 +12,7 @@ from spillway.progress import Follow
 from spillway.threads import side_by_side
 from spillway.tuning import pruning, samplers, seal
 from spillway.tuning.goal import INVALID, Aims, MissingError, Readings
+from spillway.tuning.kept import Kept
 from spillway.tuning.runs import Runs, StoppedError
 from spillway.tuning.space import Choices, Parameter, Space
 from spillway.tuning.workers import Beats, OtherWorkers
@@ -95,8 +96,10 @@ class Search:
         follow: Follow | None,
         say: Callable[[str], object],
         share: float,
+        kept: Kept,
     ) -> None:
-        """`share` is that of one run in all work, for `follow`."""
+        """`share` is that of one run in all work, for `follow`; `kept` has the runs."""
+        self._kept = kept
         self._study, self._space, self._aims, self._plan = study, space, aims, plan
         self._default, self._is_shared = default, is_shared
         self._follow, self._say, self._share = follow, say, share
@@ -260,7 +263,7 @@ class Search:
         plan = self._plan
         jobs = max(1, plan.jobs // plan.at_once)
         label = f"trial {trial.number + 1}"
-        runs = Runs(scenario, plan.seeds, jobs, stop, self._follow, label, self._share)
+        runs = Runs(scenario, plan.seeds, jobs, stop, self._follow, label, self._share, self._kept)
         readings: list[Readings] = []
         try:
             for percent in self._default.looks:
@@ -437,10 +440,11 @@ def default_of(
     follow: Follow | None,
     say: Callable[[str], object],
     share: float,
+    kept: Kept,
 ) -> Default:
     """Runs the unchanged scenario as a trial is run, and times it. Raises StoppedError."""
     scenario, stop = space.base.with_named_plugins(), threading.Event()
-    runs = Runs(scenario, plan.seeds, plan.jobs, stop, follow, "the default", share)
+    runs = Runs(scenario, plan.seeds, plan.jobs, stop, follow, "the default", share, kept)
     found: dict[int, Readings] = {}
     try:
         for percent in plan.looks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
 from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
 from spillway.tuning.goal import Aims, Texts
+from spillway.tuning.kept import Kept
 from spillway.tuning.runs import StoppedError, can_be_looked_at
 from spillway.tuning.search import (
     END,
@@ -364,9 +366,10 @@ def _tuned(
     else:
         name, place = "tune", None if folder is None else folder.database
     results = None if folder is None else folder.place
-    with storage.failures(str(place)):
+    kept = Kept(results, request.base)
+    with storage.failures(str(place)), closing(kept):
         study = storage.open_study(place, name, directions)
-        default = _default(study, request, follow, say)
+        default = _default(study, request, follow, say, kept)
         if folder is not None:
             folder.has_begun = True
         own = request.own
@@ -392,6 +395,7 @@ def _tuned(
             follow,
             say,
             request.share,
+            kept,
         )
         is_interrupted = search.go()
         trials = study.get_trials(deepcopy=False)
@@ -402,7 +406,7 @@ def _tuned(
         if is_interrupted:
             raise Interrupted(Tuned(summary, results))
         try:
-            summary["confirmation"] = _confirmed(study, request, best, follow)
+            summary["confirmation"] = _confirmed(study, request, best, follow, kept)
         except StoppedError:
             raise Interrupted(Tuned(summary, results)) from None
         except SpillwayError as error:
@@ -432,15 +436,20 @@ def _as_asked(space: Space, chosen: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _default(
-    study: Study, request: _Request, follow: Follow | None, say: Callable[[str], object]
+    study: Study,
+    request: _Request,
+    follow: Follow | None,
+    say: Callable[[str], object],
+    kept: Kept,
 ) -> Default:
     """The unchanged scenario's runs, which a study keeps."""
-    kept = study.user_attrs.get(seal.DEFAULT)
-    if kept is not None:
-        looks = {int(percent): readings for percent, readings in kept["looks"].items()}
-        return Default(looks, kept["cpu_s"])
+    noted = study.user_attrs.get(seal.DEFAULT)
+    if noted is not None:
+        looks = {int(percent): readings for percent, readings in noted["looks"].items()}
+        return Default(looks, noted["cpu_s"])
+    space, aims, plan = request.space, request.aims, request.plan
     try:
-        found = default_of(request.space, request.aims, request.plan, follow, say, request.share)
+        found = default_of(space, aims, plan, follow, say, request.share, kept)
     except StoppedError:
         raise KeyboardInterrupt from None
     kept_looks = {str(percent): dict(readings) for percent, readings in found.looks.items()}
@@ -494,7 +503,11 @@ def _winner(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def _confirmed(
-    study: Study, request: _Request, best: Sequence[FrozenTrial], follow: Follow | None
+    study: Study,
+    request: _Request,
+    best: Sequence[FrozenTrial],
+    follow: Follow | None,
+    kept: Kept,
 ) -> dict[str, Any] | None:
     """The winners beside the default on new seeds; None if there is no winner, or no seed."""
     if not best or not request.confirmation.seeds:
@@ -510,6 +523,7 @@ def _confirmed(
         request.plan.jobs,
         follow,
         request.share * request.longer,
+        kept,
     )
     confirmed = [
         {**_winner(trial), **confirm.compared(request.aims, readings, default)}
