@@ -218,8 +218,8 @@ def test_every_change_is_one_to_the_scenario():
 def test_the_interval_of_incast_resamples_queries():
     # Two queries, each all alike: a resampled median is one of both, never in between.
     groups = [np.full(10, 1.0), np.full(10, 5.0)]
-    assert agreement.bootstrap_groups(groups, 0.5) == (1.0, 5.0)
-    assert agreement.bootstrap_groups([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
+    assert agreement.bootstrap(groups, 0.5) == (1.0, 5.0)
+    assert agreement.bootstrap([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
 
 
 @pytest.mark.parametrize(

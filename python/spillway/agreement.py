@@ -236,23 +236,18 @@ def of_pairs(kind: str, count: int, there: Floats, here: Floats) -> Agreement:
     )
 
 
-def bootstrap(values: Floats, p: float) -> tuple[float, float]:
-    """The 95% interval of a percentile, by resampling flows."""
+def bootstrap(flows: Floats | Sequence[Floats], p: float) -> tuple[float, float]:
+    """The 95% interval of a percentile, by resampling flows.
+
+    Flows that depend on each other, such as a query's, are given in groups, which are resampled.
+    """
     import numpy as np
 
-    random = np.random.default_rng(1)
-    picked = random.choice(values, (_RESAMPLES, len(values)))
-    place = max(int(len(values) * p) - 1, 0)
-    return _middle(np.partition(picked, place, axis=1)[:, place])
-
-
-def bootstrap_groups(groups: Sequence[Floats], p: float) -> tuple[float, float]:
-    """The same by resampling groups of flows that depend on each other, such as a query's."""
-    import numpy as np
-
-    random = np.random.default_rng(1)
-    picks = random.integers(0, len(groups), (_RESAMPLES, len(groups)))
-    found = [percentile(np.concatenate([groups[place] for place in pick]), p) for pick in picks]
+    picks = np.random.default_rng(1).integers(0, len(flows), (_RESAMPLES, len(flows)))
+    if isinstance(flows, np.ndarray):
+        place = max(int(len(flows) * p) - 1, 0)
+        return _middle(np.partition(flows[picks], place, axis=1)[:, place])
+    found = [percentile(np.concatenate([flows[place] for place in pick]), p) for pick in picks]
     return _middle(np.array(found))
 
 

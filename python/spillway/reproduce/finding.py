@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spillway.experiments.statistics import interval
 from spillway.reproduce.claim import Claim, Plain
 from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail, Total
 from spillway.reproduce.verdict import EVERY_NUMBER, Ends, Estimate, Verdict, judge
@@ -206,14 +208,8 @@ def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Est
     known = [value for value in by_seed if value is not None]
     if len(known) < len(by_seed):
         return Estimate(found.value, None)
-    middle = float(np.mean(known))
-    if len(known) < LEAST_SEEDS:
-        return Estimate(middle, None)
-    from scipy import special
-
-    deviation = np.std(known, ddof=1) / np.sqrt(len(known))
-    half = float(special.stdtrit(len(known) - 1, 0.975) * deviation)
-    return Estimate(middle, (middle - half, middle + half))
+    is_enough = len(known) >= LEAST_SEEDS
+    return Estimate(statistics.fmean(known), interval(known) if is_enough else None)
 
 
 def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
-from spillway.agreement import LEAST_TIMEOUT_MS, bootstrap, bootstrap_groups
+from spillway.agreement import LEAST_TIMEOUT_MS, bootstrap
 from spillway.errors import ScenarioError
 from spillway.scenario import Scenario
 from spillway.validate.files import read
@@ -212,7 +212,7 @@ def in_order(listed: pa.Table, reference: Flows, flows: pa.Table) -> tuple[Flows
 def interval(flows: Flows, kind: str, p: float) -> tuple[float, float]:
     """The 95% interval of a percentile of slowdown, by flow, or for incast by query."""
     if kind == "incast":
-        return bootstrap_groups(_slowdowns_by_query(flows), p)
+        return bootstrap(_slowdowns_by_query(flows), p)
     return bootstrap(flows.slowdown[flows.are(kind)], p)
 
 

@@ -25,7 +25,6 @@ from spillway.agreement import (
     Verdict,
     agreement,
     bootstrap,
-    bootstrap_groups,
     bounds,
     percentile,
 )
@@ -255,7 +254,7 @@ def _interval(reference: Flows, kind: str, p: float) -> tuple[float, float]:
     keys = np.stack([reference.start_us[rows], reference.size_bytes[rows]])
     queries, query = np.unique(keys, axis=1, return_inverse=True)
     slowdown = reference.slowdowns(kind)
-    return bootstrap_groups([slowdown[query == place] for place in range(queries.shape[1])], p)
+    return bootstrap([slowdown[query == place] for place in range(queries.shape[1])], p)
 
 
 def _replay(flows: Path) -> Scenario:
