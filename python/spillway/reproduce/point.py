@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spillway import _core
 from spillway.checksums import digest
+from spillway.experiments import keys
 from spillway.reproduce import basis, samples
 from spillway.run import run_to
 from spillway.scenario import Scenario
@@ -103,7 +104,6 @@ class Run:
                 numbers.update(also(result))
             return Outcome(numbers, kept, text)
 
-        files = {key: digest(scenario.folder / file) for key, file in read.files}
         what: dict[str, Any] = {}
         also = before = None
         if self.also:
@@ -113,7 +113,7 @@ class Run:
             before = basis.named(self.prepare[scheme.name])
             what["prepare"] = basis.of(self.prepare[scheme.name])
             what["parameters"] = dict(scale.parameters)
-        key = _key(scenario=resolved, files=files, results=read.results, **what)
+        key = _key(run=keys.of_run(keys.of_scenario(read, scenario.folder)[0], seed), **what)
         label = f"{point.label} {scheme.name} seed {seed}"
         return Task(key, label, run, read.expected_packets())
 
