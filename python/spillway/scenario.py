@@ -98,10 +98,8 @@ class Scenario:
         """Checks it and fills in all defaults. Possible mistakes become warnings."""
         read, named = self._read()
         check_named(describe_all(self.plugins), named)
-        expected = tuple(f"{assignment} unsets nothing: " for assignment in self._may_lack)
         for text in read.warnings:
-            if not text.startswith(expected):
-                warnings.warn(text, ScenarioWarning, stacklevel=2)
+            warnings.warn(text, ScenarioWarning, stacklevel=2)
         return read
 
     def checked(self) -> _core.Scenario:
@@ -141,7 +139,7 @@ class Scenario:
         try:
             file = None if self._file is None else str(self._file)
             given = (self.given, self.folder, self.assignments)
-            read = _core.Scenario(*given, load, records, plugins, file)
+            read = _core.Scenario(*given, load, records, plugins, file, list(self._may_lack))
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE
@@ -157,9 +155,26 @@ class Scenario:
         return read, [plugins[place] for place in read.named_plugins]
 
     def _kept_plugin(self, error: ScenarioError) -> Path | None:
-        """A result's copy of a plug-in, if the error is about an unknown name."""
+        """A result's copy of a plug-in, if the error is about a name that is not known without it."""
+        if error.kind != "wrong-value":
+            return None
+        names = [self._given_at(error.path), self._given_at(f"{error.path}.kind")]
         copies = sorted((self.folder / INPUTS).glob("*.py"))
-        return next((file for file in copies if f'"{file.stem}"' in str(error)), None)
+        return next((file for file in copies if file.stem in names), None)
+
+    def _given_at(self, path: str) -> object:
+        """What is given for a key, before defaults."""
+        assigned = [text.partition("=") for text in self.assignments]
+        found = [value for key, _, value in assigned if key == path]
+        if found:
+            return found[-1].strip("\"'")
+        try:
+            table = tomllib.loads(self.given) if isinstance(self.given, str) else self.given
+        except tomllib.TOMLDecodeError:
+            return None
+        for step in path.split("."):
+            table = table.get(step) if isinstance(table, Mapping) else None
+        return table
 
     @property
     def resolved(self) -> dict[str, Any]:

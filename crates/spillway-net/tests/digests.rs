@@ -146,7 +146,7 @@ fn digest(name: String, scenario: Scenario) -> Digest {
 fn with(text: &str, sets: &[String], sources: &Sources) -> Scenario {
     let read = |sets: &[String]| {
         let mut given: Table = text.parse().unwrap();
-        assignments::apply(&mut given, sets, &Extensions::default()).unwrap();
+        assignments::apply(&mut given, sets, &[], &Extensions::default()).unwrap();
         Scenario::read(given, sources)
     };
     read(sets).or_else(|_| read(&[])).unwrap_or_else(|error| panic!("{error}\n{text}"))

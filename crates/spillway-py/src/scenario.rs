@@ -68,9 +68,9 @@ impl Scenario {
     /// names. `records` is given the kind of file that a policy expects, the key and the name, the
     /// names of the switches, and the limit of memory, and returns the file that it has read and its contents. `plugins` are
     /// descriptions of the plug-ins that the scenario may name. `file` is the file that the text
-    /// comes from, if there is one.
+    /// comes from, if there is one; `may_lack` are assignments that may have nothing to unset.
     #[new]
-    #[pyo3(signature = (given, folder, assignments, load, records, plugins, file=None))]
+    #[pyo3(signature = (given, folder, assignments, load, records, plugins, file=None, may_lack=vec![]))]
     #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -81,6 +81,7 @@ impl Scenario {
         records: &Bound<'_, PyAny>,
         plugins: Vec<Bound<'_, PyAny>>,
         file: Option<&str>,
+        may_lack: Vec<String>,
     ) -> PyResult<Scenario> {
         let plugins = Plugins::of(&plugins)?;
         let extensions = plugins.extensions();
@@ -88,7 +89,7 @@ impl Scenario {
             Ok(text) => parse(py, file, &text.to_cow()?)?,
             Err(_) => table_of("", given, 0)?,
         };
-        let warnings = assignments::apply(&mut table, &assignments, &extensions)
+        let warnings = assignments::apply(&mut table, &assignments, &may_lack, &extensions)
             .map_err(|error| errors::wrong_setting(py, error))?;
         // A later assignment may have replaced a name that an earlier one set.
         plugins.forget_named();
@@ -206,7 +207,7 @@ impl Scenario {
 #[pyfunction]
 pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<String> {
     let mut table = parse(py, None, text)?;
-    assignments::apply(&mut table, &assignments, &Extensions::default())
+    assignments::apply(&mut table, &assignments, &[], &Extensions::default())
         .map_err(|error| errors::wrong_setting(py, error))?;
     Ok(table.to_string())
 }

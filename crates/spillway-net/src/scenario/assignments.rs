@@ -20,16 +20,17 @@ pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
 
 /// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a
 /// warning for each assignment that does not have the whole effect it seems to have, and for each
-/// that a later one has undone.
+/// that a later one has undone; none where one of `may_lack` has nothing to unset.
 ///
 /// # Errors
 /// An assignment has another form, or its path leads nowhere.
 pub fn apply(
     given: &mut Table,
     assignments: &[String],
+    may_lack: &[String],
     extensions: &Extensions,
 ) -> Result<Vec<String>, SettingsError> {
-    let void = apply_each(given, assignments, extensions)?;
+    let void = apply_each(given, assignments, may_lack, extensions)?;
     let mut warnings = overruled(given, assignments);
     warnings.extend(void);
     Ok(warnings)
@@ -40,6 +41,7 @@ pub fn apply(
 fn apply_each(
     table: &mut Table,
     assignments: &[String],
+    may_lack: &[String],
     extensions: &Extensions,
 ) -> Result<Vec<String>, SettingsError> {
     let mut warnings = Vec::new();
@@ -57,7 +59,8 @@ fn apply_each(
             }
             _ => spillway_settings::apply(table, assignment)?,
         };
-        if !has_changed && !all_gone.contains(&by_name(table, path)) {
+        let is_expected = may_lack.contains(assignment);
+        if !has_changed && !is_expected && !all_gone.contains(&by_name(table, path)) {
             warnings.push(format!("{assignment} unsets nothing: {path} is not set"));
         }
         let mut gone = match &chosen {
@@ -388,7 +391,7 @@ mod tests {
     pub(super) fn applied(given: &str, assignments: &[&str]) -> (Table, Vec<String>) {
         let mut table: Table = given.parse().unwrap();
         let assignments: Vec<String> = assignments.iter().map(|text| text.to_string()).collect();
-        let warnings = apply(&mut table, &assignments, &Extensions::default()).unwrap();
+        let warnings = apply(&mut table, &assignments, &[], &Extensions::default()).unwrap();
         (table, warnings)
     }
 
