@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow digests test-rl rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -51,7 +51,7 @@ test-rust: $(VENV)/.tools
 	$(CARGO_TEST)
 
 test-python: build
-	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/pytest -q -n 2 -m "not slow and not cluster"
 
 ## test-slow: what takes minutes, and is left out of test
 test-slow: build
@@ -75,6 +75,16 @@ $(VENV)/.train: $(VENV)/.tools requirements-train.lock
 ## test-rl: what is skipped without the extra train
 test-rl: build $(VENV)/.train
 	$(BIN)/pytest -q tests/test_acc_training.py
+
+$(VENV)/.ray: $(VENV)/.tools pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check "ray[client]>=2.60,<3"
+	@touch $@
+
+## cluster-test: a Slurm and a Ray on this machine that lose workers; Debian's Slurm, as root
+cluster-test: build $(VENV)/.ray
+	command -v slurmctld slurmd sbatch >/dev/null || \
+		apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client
+	$(BIN)/pytest -q -m cluster tests/cluster
 
 ## rl: agents of ACC, trained and not, and the best setting that never changes: docs/learning.md
 RL_SEEDS ?= 1 2 3 4 5
