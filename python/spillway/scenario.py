@@ -155,7 +155,7 @@ class Scenario:
         return read, [plugins[place] for place in read.named_plugins]
 
     def _kept_plugin(self, error: ScenarioError) -> Path | None:
-        """A result's copy of a plug-in, if the error is about a name that is not known without it."""
+        """A result's copy of a plug-in, if the error is about its name."""
         if error.kind != "wrong-value":
             return None
         names = [self._given_at(error.path), self._given_at(f"{error.path}.kind")]
@@ -169,12 +169,12 @@ class Scenario:
         if found:
             return found[-1].strip("\"'")
         try:
-            table = tomllib.loads(self.given) if isinstance(self.given, str) else self.given
+            at: Any = tomllib.loads(self.given) if isinstance(self.given, str) else self.given
         except tomllib.TOMLDecodeError:
             return None
         for step in path.split("."):
-            table = table.get(step) if isinstance(table, Mapping) else None
-        return table
+            at = at.get(step) if isinstance(at, Mapping) else None
+        return at
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,6 +139,21 @@ def compare(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE",
+            help="Where the runs are computed: local, slurm, ray or ray://HOST:PORT. Elsewhere "
+            "than here with --out, to which all workers can write; --jobs are then those of each.",
+        ),
+    ] = "local",
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many workers there are elsewhere at most.")
+    ] = 8,
+    sbatch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OPTION", help="For Slurm: [bold]--time=2:00:00[/bold]. Repeatable."),
+    ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -184,6 +199,9 @@ def compare(
         force=force,
         has_tables=has_tables,
         as_json=as_json,
+        on=on,
+        workers=workers,
+        sbatch=sbatch or (),
         plot=plot,
         metrics=metrics,
         against=against,
@@ -333,6 +351,9 @@ def _experiment(
     force: bool,
     has_tables: bool,
     as_json: bool,
+    on: str = "local",
+    workers: int = 1,
+    sbatch: Sequence[str] = (),
     plot: Path | None = None,
     metrics: str | None = None,
     against: list[str] | None = None,
@@ -341,9 +362,11 @@ def _experiment(
 
     from spillway import tables
     from spillway.experiments.asking import experiment
+    from spillway.experiments.engines import start
     from spillway.experiments.pairs import baselines
     from spillway.progress import ProgressBar
 
+    start.check(on, out)
     shown = experiment(
         scenario,
         vary=vary,
@@ -361,7 +384,9 @@ def _experiment(
     is_interrupted = False
     with ProgressBar(console(sys.stderr), missing) as bar:
         try:
-            shown.run(jobs=jobs, follow=bar.follow)
+            shown.run(
+                jobs=jobs, follow=bar.follow, on=on, workers=workers, options=sbatch, told=say
+            )
         except Interrupted:
             is_interrupted = True
     # In the summary is every run's: more than need be read for people.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 from spillway import _core
 from spillway.arguments import Assignments, assignments_of, callback, whole
 from spillway.errors import Interrupted, SpillwayError
-from spillway.experiments.frame import Frame, frame
+from spillway.experiments.engines import Told, start, untold
+from spillway.experiments.frame import Frame, frame, keys_in, keys_there
 from spillway.experiments.manifest import Asked, Entry, Manifest
 from spillway.experiments.pairs import Pairs, paired
 from spillway.experiments.records import summary_of
@@ -132,27 +133,54 @@ class Experiment:
         *,
         jobs: int | None = None,
         follow: Follow | None = None,
+        on: str = "local",
+        workers: int = start.WORKERS,
+        options: Sequence[str] = (),
+        told: Told = untold,
     ) -> Experiment:
         """Runs what is missing, and returns itself.
 
         Args:
-            jobs: Runs at a time; by default one for each processor.
+            jobs: Runs at a time; by default one for each processor. Elsewhere those of each
+                worker, which gets as many cores; by default one.
             follow: Called when a run begins, with its label and its share of what is missing, from
                 0 to 1. It returns a function to call during the run with its `Progress`, and one
                 to call at its end.
+            on: "local" for this process; "slurm" for job arrays, or "ray" for tasks of the cluster
+                that this machine belongs to, or of that at "ray://HOST:PORT": their workers are
+                `spillway work`, and need the folder `out`.
+            workers: How many there are elsewhere at most.
+            options: Of sbatch, such as "--time=2:00:00".
+            told: Called with a line for people when something happens elsewhere.
 
         Raises:
+            ScenarioError: There is no such engine here, or no folder.
+            SpillwayError: Workers elsewhere have ended without doing anything.
             Interrupted: Ctrl-C, or SIGTERM in a program; its `result` is the experiment. What is
                 complete is kept, and is not run again.
             PluginError: A plug-in has failed.
             OSError: The folder cannot be written to.
         """
-        jobs = processors() if jobs is None else whole("jobs", jobs, 1, MOST_JOBS)
+        if jobs is not None:
+            whole("jobs", jobs, 1, MOST_JOBS)
+        whole("workers", workers, 1)
         callback("follow", follow)
+        start.check(on, self.folder)
         self.is_interrupted = False
         try:
-            missing, kept = self.missing(), self._kept()
-            is_whole = work(missing, self.store, kept, self._count, jobs=jobs, follow=follow)
+            if self.folder is None or on == "local":
+                many, missing, kept = jobs or processors(), self.missing(), self._kept()
+                is_whole = work(missing, self.store, kept, self._count, jobs=many, follow=follow)
+            else:
+                is_whole = start.compute(
+                    on,
+                    self.folder,
+                    self.left,
+                    workers=workers,
+                    cores=jobs or 1,
+                    options=options,
+                    told=told,
+                )
         except KeyboardInterrupt:
             is_whole = False
         self._derive(is_whole)
@@ -161,20 +189,30 @@ class Experiment:
             raise Interrupted(self)
         return self
 
+    def left(self) -> list[str]:
+        """The keys of the runs that are not there yet."""
+        self.store.refresh()
+        return [
+            key
+            for entry in self._asked.entries
+            for key in entry.run_keys().values()
+            if not self._is_there(key) and (self._only is None or key in self._only)
+        ]
+
     def _count(self, _: Run) -> None:
         with self._lock:
             self.computed += 1
 
     def missing(self) -> list[Run]:
         """The runs that are not there yet."""
-        self.store.refresh()
+        left = frozenset(self.left())
         found = []
         has_several = len(self.variants) > 1
         for variant, entry in zip(self.variants, self._asked.entries, strict=True):
             has_seeds = len(self.seeds) > 1 or not has_several
             scenario: Scenario | None = None
             for seed, key in entry.run_keys().items():
-                if self._is_there(key) or not (self._only is None or key in self._only):
+                if key not in left:
                     continue
                 scenario = scenario or self.scenario(entry)
                 parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
@@ -207,8 +245,9 @@ class Experiment:
         """Writes the table of all runs, and removes what killed workers have left."""
         if self.folder is None:
             return
-        if self.computed or not (self.folder / TABLE).is_file():
-            self.frame(every_set=True).write(self.folder / TABLE)
+        sets = Manifest.load(self.folder).sets
+        if keys_in(self.folder / TABLE) != keys_there(sets, self.store):
+            frame(sets, self.store, self.numbers).write(self.folder / TABLE)
         if is_whole and isinstance(self.store, Store):
             self.store.tidy()
         if is_whole and self._asked.has_tables:
@@ -334,11 +373,8 @@ class Experiment:
             ],
         }
 
-    def frame(self, *, every_set: bool = False) -> Frame:
+    def frame(self) -> Frame:
         """A row for every run that is there.
-
-        Args:
-            every_set: Also those with another duration, which were asked for before.
 
         Returns:
             A table with the columns `key` (a name of the run), the varied keys, `seed`, `status`,
@@ -346,10 +382,7 @@ class Experiment:
             64-bit floats but for whole numbers, which are 64-bit integers; null where a run has no
             such number. Units are those of the summary (docs/results.md).
         """
-        sets = [self._asked]
-        if every_set and self.folder is not None:
-            sets = list(Manifest.load(self.folder).sets)
-        return frame(sets, self.store, self.numbers)
+        return frame([self._asked], self.store, self.numbers)
 
     def table(self) -> RenderableType:
         """The variants side by side, as the command line shows them; `print` shows it, too."""

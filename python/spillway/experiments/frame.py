@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
+from spillway.errors import ScenarioError
 from spillway.experiments.manifest import Asked, document
 from spillway.experiments.variants import assigned, within
 from spillway.folder import whole_file
@@ -98,6 +99,21 @@ def frame(
         for name in sorted(columns)
     }
     return Frame(pa.table(arrays))
+
+
+def keys_there(sets: Sequence[Asked], store: Store | Memory) -> list[str]:
+    """The keys of the runs that are there, in the order of the table's rows."""
+    keys = (key for asked in sets for each in asked.entries for key in each.run_keys().values())
+    return [key for key in keys if store.has(key)]
+
+
+def keys_in(file: Path) -> list[str] | None:
+    """The keys of the runs in a table that was written; None if it cannot be read."""
+    try:
+        found: list[str] = parquet.read(file, ["key"], only_sealed=True)["key"].to_pylist()
+    except (ScenarioError, KeyError):
+        return None
+    return found
 
 
 def _distinct(values: Sequence[Any], texts: Sequence[str | None]) -> list[Any]:
