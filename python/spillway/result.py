@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """A run's summary, its scenario with every value written out, and its tables."""
+    """A run's summary, its scenario with every value written out, and its tables.
+
+    `spillway.run` and `load` make results.
+
+    Args:
+        summary: What summary.json has.
+        scenario: The scenario as TOML text, with every value written out.
+        tables: Tables in memory, by name.
+        recorded: The names of all tables of the run; by default those in memory, or with `folder`
+            those in it.
+        folder: The folder from which tables that are not in memory are read, when first used.
+        inputs: The files and plug-ins of the scenario, of which `save` writes copies; by default
+            none.
+    """
 
     def __init__(
         self,
@@ -39,7 +52,15 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
-        """The result in a folder. Tables are read when first used."""
+        """The result in a folder. Tables are read when first used.
+
+        Args:
+            folder: A folder that a run has written.
+
+        Raises:
+            SpillwayError: It holds no result of one run.
+            ScenarioError: The result is damaged, or was changed.
+        """
         folder = path_of(folder)
         hint = "`spillway run SCENARIO --out DIR` writes one"
         try:
@@ -134,7 +155,15 @@ class Result:
         return self.table("history")
 
     def table(self, name: str) -> pa.Table:
-        """One of the tables."""
+        """One of the tables.
+
+        Args:
+            name: Its name, as in `names()`: "flows".
+
+        Raises:
+            SpillwayError: The run has recorded no such table.
+            ScenarioError: The file is damaged, or was changed.
+        """
         if not isinstance(name, str):
             raise ScenarioError(f"{name!r} is no table's name", 'for one: table("flows")')
         if name not in self._tables:
@@ -147,7 +176,19 @@ class Result:
         return self._tables[name]
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Writes everything to a folder, which must not exist yet unless `force` is given."""
+        """Writes everything to a folder: completely, or not at all.
+
+        Args:
+            folder: A place where nothing is yet, unless `force` is given.
+            force: Replace the result there. What is no result is never replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ScenarioError: The folder cannot be made, or is taken.
+            OSError: It cannot be written to.
+        """
         with OutputFolder(folder, force) as output:
             for name in self.names():
                 parquet.write(self.table(name), output.partial / f"{name}.parquet")
@@ -156,7 +197,14 @@ class Result:
         return output.place
 
     def write_documents(self, folder: Path) -> None:
-        """Writes the summary, and the scenario in a form that can be run again from there."""
+        """Writes the summary, and the scenario in a form that can be run again from there.
+
+        Args:
+            folder: A folder that is there.
+
+        Raises:
+            OSError: It cannot be written to.
+        """
         write_json(folder / SUMMARY, self.summary)
         (folder / SCENARIO).write_text(self._inputs.scenario, encoding="utf-8")
 

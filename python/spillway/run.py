@@ -46,11 +46,29 @@ def run(
 ) -> Result:
     """Runs a scenario to its end.
 
-    `set` are `key=value` assignments, or a mapping of keys to values; `plugins` are classes that
-    the scenario names by their ids. With `out` tables are written to that folder during the run,
-    otherwise they are kept in memory. `progress` is called about ten times a second.
+    Args:
+        source: A path, the name of a bundled scenario, TOML text, a dict, or a `Scenario`. In place
+            of a result's folder its scenario is run.
+        seed: The seed of all random numbers; by default the scenario's own.
+        set: `key=value` assignments, or a mapping of keys to values, of which None unsets the key.
+            They are applied in order.
+        plugins: Classes that the scenario names by their ids; it must name each.
+        out: A folder to which tables are written during the run. Without it they are kept in
+            memory.
+        force: Replace the result in `out`. What is no result is never replaced.
+        progress: Called about ten times a second with a `Progress`.
 
-    Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
+    Returns:
+        Its result. Its `status` says whether the run is "complete", or ended as "stopped" or
+        "deadlock".
+
+    Raises:
+        Interrupted: Ctrl-C; its `result` holds what there is so far.
+        ScenarioError: The scenario or another argument is wrong, or `out` cannot be made or is
+            taken; nothing was run.
+        PluginError: A plug-in has failed.
+        SpillwayError: The run takes more than its `limits` allow.
+        OSError: The folder cannot be written to.
     """
     scenario = prepared(source, seed, set, plugins)
     callback("progress", progress)

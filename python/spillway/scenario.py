@@ -30,12 +30,19 @@ _WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key writt
 
 
 class Scenario:
-    """A description of a run, as it was given. It is checked when it is read.
+    """A description of a run, as it was given. Its values are checked when it is read.
 
-    `given` is TOML text, a dict, or anything that `load` accepts. File names in it are relative to
-    `folder` or, without that, to the folder of the file that was loaded. `assignments` are
-    `key=value` texts or mappings of keys to values, applied in order. `plugins` are classes that
-    the scenario names by their ids.
+    Args:
+        given: TOML text, a dict, or anything that `load` accepts.
+        folder: Where files that it names are; by default the folder of the file that was loaded,
+            and otherwise the current one.
+        assignments: `key=value` texts or mappings of keys to values, of which None unsets the key.
+            They are applied in order.
+        plugins: Classes that the scenario names by their ids.
+
+    Raises:
+        ScenarioError: There is no such scenario, it cannot be read, or an argument is of another
+            kind.
     """
 
     def __init__(
@@ -61,25 +68,55 @@ class Scenario:
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
-        """Loads a scenario file, a result's folder, or a bundled scenario by its name."""
+        """Loads a scenario.
+
+        Args:
+            source: A scenario file, a result's folder, or the name of a bundled scenario.
+
+        Raises:
+            ScenarioError: There is none, or it cannot be read.
+        """
         text, folder, file = _loaded(source)
         return cls({}, folder)._but(given=text, _file=file)
 
     @classmethod
     def of(cls, source: Source) -> Scenario:
-        """A scenario from anything that describes one."""
+        """A scenario from anything that describes one.
+
+        Args:
+            source: A `Scenario`, which is returned as it is, or what a new one may be given.
+
+        Raises:
+            ScenarioError: There is no such scenario, or it cannot be read.
+        """
         return source if isinstance(source, Scenario) else cls(source)
 
     def set(self, *assignments: str | Mapping[str, Any]) -> Scenario:
-        """This scenario with more assignments: `key=value`, or mappings of keys to values."""
+        """This scenario with more assignments.
+
+        Args:
+            *assignments: `key=value` texts, or mappings of keys to values, of which None unsets the
+                key.
+
+        Raises:
+            ScenarioError: One of them is neither. Keys and values are checked when it is read.
+        """
         return self._but(assignments=(*self.assignments, *assignments_of(assignments)))
 
     def may_lack(self, assignments: Iterable[str]) -> Scenario:
-        """This scenario without a warning where one of these assignments unsets nothing."""
+        """This scenario without a warning where one of these assignments unsets nothing.
+
+        Args:
+            assignments: As they were given to `set`, such as `stop=`.
+        """
         return self._but(_may_lack=self._may_lack.union(assignments))
 
     def plug(self, *plugins: type[Plugin]) -> Scenario:
-        """This scenario with more plug-ins."""
+        """This scenario with more plug-ins.
+
+        Args:
+            *plugins: Classes. They are checked when it is read.
+        """
         return self._but(plugins=(*self.plugins, *plugins))
 
     def with_named_plugins(self) -> Scenario:
@@ -95,7 +132,12 @@ class Scenario:
         return other
 
     def read(self) -> _core.Scenario:
-        """Checks it and fills in all defaults. Possible mistakes become warnings."""
+        """Checks it and fills in all defaults. Possible mistakes become warnings.
+
+        Raises:
+            ScenarioError: It is not valid, or does not name one of its plug-ins.
+            PluginError: A plug-in has failed.
+        """
         read, named = self._read()
         check_named(describe_all(self.plugins), named)
         for text in read.warnings:
@@ -187,7 +229,14 @@ class Scenario:
         return facts(self.read())
 
     def facts_of(self, most_flows: int) -> dict[str, Any]:
-        """The same, counting at most `most_flows` flows. Plug-ins need not be named."""
+        """The same as `facts`, without warnings. Plug-ins need not be named.
+
+        Args:
+            most_flows: The most flows that are counted.
+
+        Raises:
+            ScenarioError: The scenario is not valid.
+        """
         return facts(self.checked(), most_flows)
 
     def described(self) -> str:

@@ -41,10 +41,22 @@ class Simulation:
         force: bool = False,
         signals: Signals = (),
     ) -> None:
-        """A run that is about to begin; the arguments are those of `spillway.run`.
+        """A run that is about to begin.
 
-        With `out` the run must be finished: otherwise nothing is left of its folder. `signals` are
-        names of signals that `observe` counts from the start.
+        Args:
+            source: The scenario, as `spillway.run` takes it.
+            seed: The seed of all random numbers; by default the scenario's own.
+            set: Changes of the scenario, as `spillway.run` takes them.
+            plugins: Classes that the scenario names by their ids; it must name each.
+            out: A folder to which tables are written during the run. It must then be finished:
+                otherwise nothing is left of the folder. A run without it can be copied.
+            force: Replace the result in `out`.
+            signals: Names of signals that `observe` counts from the start; one, or several.
+
+        Raises:
+            ScenarioError: The scenario or another argument is wrong, or `out` cannot be made or is
+                taken.
+            PluginError: A plug-in has failed.
         """
         self._scenario = prepared(source, seed, set, plugins)
         read, inputs = read_with_inputs(self._scenario)
@@ -77,13 +89,22 @@ class Simulation:
         return self._status
 
     def run_until(self, time: str | int, *, progress: Report | None = None) -> bool:
-        """Goes on to a time, such as "3ms" or a number of picoseconds, and halts there.
+        """Goes on to a time, and halts there. After Ctrl-C the run can go on.
 
-        Returns False if the run is over before that time. Ctrl-C raises KeyboardInterrupt, and the
-        run can go on.
+        Args:
+            time: A text such as "3ms", or a whole number of picoseconds; no earlier than `now`.
+            progress: Called about ten times a second with a `Progress`.
+
+        Returns:
+            False if the run is over before that time.
 
         Raises:
-            ScenarioError: the time is none, or lies before `now`.
+            KeyboardInterrupt: Ctrl-C.
+            ScenarioError: The time is none, or lies before `now`.
+            PluginError: A plug-in has failed.
+            SpillwayError: The run has been finished or has failed, or takes more than its `limits`
+                allow.
+            OSError: The folder cannot be written to.
         """
         self._check()
         until = _picoseconds(time)
@@ -94,15 +115,16 @@ class Simulation:
     def set(self, path: str | Mapping[str, object], value: object = None) -> None:
         """Sets a number from now on: it holds for all that happens at this moment.
 
-        The path is the scenario's, as in "switch.aqm.min". A tier may be replaced by a switch's
-        name and be followed by a port, as in "switch.leaf0.port.3.aqm.min". The value is written
-        as in a scenario: 0.5, "20pkt", [0.5, 8]. Several numbers that go together are set at once
-        by a mapping of paths to values.
+        Args:
+            path: The scenario's, as in "switch.aqm.min". A tier may be replaced by a switch's name
+                and be followed by a port, as in "switch.leaf0.port.3.aqm.min". A mapping of paths
+                to values sets several numbers that go together at once.
+            value: As written in a scenario: 0.5, "20pkt", [0.5, 8]. None beside a mapping.
 
         Raises:
-            ScenarioError: a path leads to no number that can change, or the values are not valid
+            ScenarioError: A path leads to no number that can change, or the values are not valid
                 there. Nothing has changed then.
-            SpillwayError: the run has ended, or was interrupted between two moments.
+            SpillwayError: The run has ended, or was interrupted between two moments.
         """
         self._check()
         if self._status not in ("begun", "halted"):
@@ -114,7 +136,21 @@ class Simulation:
         self._running.simulation.set([_number(*each) for each in numbers.items()])
 
     def finish(self, *, progress: Report | None = None) -> Result:
-        """Goes on to the end. Its result is as that of `spillway.run`."""
+        """Goes on to the end.
+
+        Args:
+            progress: Called about ten times a second with a `Progress`.
+
+        Returns:
+            A result as that of `spillway.run`.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; the run can go on.
+            PluginError: A plug-in has failed.
+            SpillwayError: The run has been finished or has failed, or takes more than its `limits`
+                allow.
+            OSError: The folder cannot be written to.
+        """
         self._go(progress, None)
         self._gone = "it has been finished"
         with self._open:
@@ -145,12 +181,16 @@ class Simulation:
         - `SIGNAL`, `traffic.NAME.SIGNAL`: all flows, or a section of traffic. (), or (flows,) for a
           number per complete flow.
 
-        Arrays are copies that cannot be written to, of whole numbers (`int64`), or of means and
-        slowdowns (`float64`).
+        Args:
+            signals: Names of signals; one, or several.
+
+        Returns:
+            An array for each name: a copy that cannot be written to, of whole numbers (`int64`), or
+            of means and slowdowns (`float64`).
 
         Raises:
-            ScenarioError: a name is none of a signal. Then nothing has been looked at.
-            SpillwayError: the run has been finished, or has failed.
+            ScenarioError: A name is none of a signal. Then nothing has been looked at.
+            SpillwayError: The run has been finished, or has failed.
         """
         self._check()
         return look(self._running.simulation, signals)

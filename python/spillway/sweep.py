@@ -31,7 +31,24 @@ def sweep(
 ) -> Experiment:
     """`spillway.experiment(...).run(...)`, with tables unless `keep` is false.
 
-    Its arguments are those of both.
+    Args:
+        source: The scenario; this and what follows as `spillway.experiment` takes it.
+        vary: The keys that are varied, and their values.
+        seeds: The seeds of every variant.
+        set: Changes of the scenario for all variants.
+        plugins: Classes that scenarios name by their ids.
+        jobs: Runs at a time; by default one for each processor.
+        out: A folder in which the experiment is kept.
+        force: Replace what is in `out`.
+        keep: Keep the tables of every run: in `out`, or without it in memory.
+        follow: Called when a run begins, as by `Experiment.run`.
+        metrics: What tables, plots and reports show.
+
+    Raises:
+        Interrupted: Ctrl-C; its `result` is the experiment, with the runs that are complete.
+        ScenarioError: An argument is wrong; nothing was run.
+        PluginError: A plug-in has failed.
+        OSError: The folder cannot be written to.
     """
     asked = experiment(
         source,

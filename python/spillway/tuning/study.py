@@ -164,21 +164,71 @@ def tune(
     follow: Follow | None = None,
     say: Callable[[str], object] | None = None,
 ) -> Tuned:
-    """Searches for the values of some keys with which a scenario does best.
+    """Searches for the values of some keys with which a scenario does best, and confirms them.
 
-    `over` are the keys and their ranges: texts such as `switch.sharing.alpha=0.1..8:log` or
-    `switch.sharing=dt,lqd`, or a mapping. `minimize` and `maximize` are metrics, or arithmetic
-    over metrics, `subject_to` comparisons such as `goodput >= 0.98 * default`. Every trial runs
-    with all of `seeds`. The best is confirmed on `confirm_seeds`, for `confirm_duration`; with
-    `confirm_seeds="none"` it is not. With `out` the study is kept in that folder, and the same call
-    goes on after an interruption; `storage` is a journal or a database that several share.
-    docs/tuning.md tells what each means.
+    Every trial, one combination of values, runs with the same seeds as the unchanged scenario, the
+    default. See docs/tuning.md.
 
-    Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
+    Args:
+        source: The scenario, as `spillway.run` takes it.
+        set: Changes of it for all runs, those of the default too, as `spillway.run` takes them.
+        plugins: Classes that the scenario, or a choice in `over`, names by their ids.
+
+        What is varied:
+        over: Keys and their ranges or choices: texts such as `switch.sharing.alpha=0.1..8:log` or
+            `switch.sharing=dt,lqd`, or a mapping of keys to ranges (texts) or lists of values.
+
+        What is sought, at least one goal:
+        minimize: Metrics, such as `short.p99`, or arithmetic over metrics, as a text or several,
+            each a goal; with several goals the answer is their Pareto front.
+        maximize: The same for what is to be large.
+        subject_to: Comparisons that the best must satisfy, such as `goodput >= 0.98 * default`, in
+            which `default` stands for what the other side is in the unchanged scenario.
+
+        How it is searched:
+        trials: How many trials there are; combinations that are no scenarios do not count.
+        seeds: The seeds of every trial: numbers, or a text such as `1..4`.
+        sampler: What chooses the values: "tpe" (Parzen estimators), "nsga2" (a genetic algorithm)
+            or "random".
+        search_seed: The seed of the sampler.
+        looks: The parts of a run, in whole percents, at which its trial may end early: a text such
+            as `25%,50%`, or numbers; by default these two with one goal, and none with several
+            goals, with the pruner "none", or with a tagger as a plug-in.
+        pruner: What ends a trial at a look: "median" (it is worse than the median trial there),
+            "halving" (it is not among the better part of the trials there) or "none"; by default
+            "median" if there are looks.
+
+        How the best is confirmed:
+        confirm_seeds: The seeds with which the best and the default run once more, at least three
+            and none of `seeds`; by default the five behind the last of `seeds`, and with "none"
+            nothing is confirmed.
+        confirm_duration: The scenario's `duration` in these runs, such as "60ms"; by default three
+            times its own.
+
+        Where it is kept:
+        out: A folder, from which the same call goes on after an interruption; without it and
+            `storage` the study is kept in memory.
+        force: Begin the study in `out` anew; not with `storage`.
+        storage: Where several processes or machines share one study: a file, `NAME.journal`, or the
+            address of a database, such as `postgresql://...`.
+
+        How it runs:
+        jobs: Runs at a time; by default one for each processor.
+        follow: As `Experiment.run` takes it; shares are of all work of the search and the
+            confirmation.
+        say: Called with lines of text, among them how long all will take, before the first trial,
+            and with one goal each trial that is better than all before it.
+
+    Returns:
+        What the study has come to. `best` is None if no trial satisfies all constraints.
 
     Raises:
-        ScenarioError: something asked is wrong, or the folder holds another study.
-        SpillwayError: the default fails, or the study cannot be kept.
+        Interrupted: Ctrl-C; its `result`, a `Tuned`, holds what there is so far.
+        ScenarioError: Something asked is wrong, or the folder holds another study; nothing was run.
+        PluginError: A plug-in has failed.
+        SpillwayError: The default fails, a run takes more than its `limits` allow, hardly any
+            combination of values is a scenario, or the study cannot be kept or is damaged. What
+            fails in the confirmation is told in `summary` instead.
     """
     callback("follow", follow)
     callback("say", say)
