@@ -55,7 +55,21 @@ class Model(ModelFile):
         history: int,
         provenance: Mapping[str, str],
     ) -> Model:
-        """A model of these layers; `provenance` says of what it was made."""
+        """A model of these layers.
+
+        Args:
+            layers: Weights, of shape (outputs, inputs), and biases, (outputs,), of every layer from
+                the input on. The first has 6 `history` inputs, the last an output for every action.
+            actions: The settings: RED's min and max in bytes, and its max_probability.
+            ranges: What the six numbers of an interval are divided by: queue in bytes, rate, marked
+                rate, and the setting's three.
+            interval_ps: The time between decisions in picoseconds.
+            history: How many intervals are observed.
+            provenance: Of what it was made: the command, versions, and so on, as texts.
+
+        Raises:
+            ScenarioError: The shapes do not fit together, or a number is out of its range.
+        """
         arrays: dict[str, NDArray[Any]] = {
             "ranges": np.array(ranges, np.float64),
             "actions": np.array(actions, np.float64),

@@ -87,19 +87,25 @@ def train(
 ) -> Training:
     """Trains an agent by Double DQN. It needs the extra `train`.
 
-    Args:
-        place: the scenario and the port.
-        variant: what the agent observes, may set, and is rewarded for.
-        steps: decisions; with 0 the network stays as it was drawn.
-        seeds: the scenario's seeds, of which each episode draws one.
-        evaluation_seeds: those of evaluation; without them the first four of `seeds`.
-        training_seed: of the network's first weights, the batches and the exploration.
-        settings: the numbers of the learner.
-        evaluate_every: decisions between evaluations.
-        keep: "best", the best network of those that were evaluated after the first, or "last".
-        say: called after each evaluation.
-
     The same arguments give the same model, to the bit, on the same machine with the same versions.
+
+    Args:
+        place: The scenario and the port.
+        variant: What the agent observes, may set, and is rewarded for.
+        steps: Decisions; with 0 the network stays as it was drawn.
+        seeds: The scenario's seeds, of which each episode draws one.
+        evaluation_seeds: Those of evaluation; without them the first four of `seeds`.
+        training_seed: That of the network's first weights, the batches and the exploration.
+        settings: The numbers of the learner; by default those of `Settings()`.
+        evaluate_every: Decisions between evaluations.
+        keep: "best", the best network of those that were evaluated after the first, or "last".
+        say: Called after each evaluation with a `Look`.
+
+    Returns:
+        The model, and the learning curve.
+
+    Raises:
+        ScenarioError: An argument is wrong, or the extra is not installed.
     """
     learner = _learner()
     chosen = settings or Settings()

@@ -68,10 +68,21 @@ class Model(ForestModel):
         miss_rate: float | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> Model:
-        """A model of a forest, with one of `METHODS`.
+        """A model of a forest.
 
-        `factor` multiplies its bounds, and comes from a calibration at `miss_rate`, if there was
-        one. `training` says on what the forest was trained, and how.
+        Args:
+            grown: The forest, and what it was grown on.
+            method: How it makes bounds, one of `METHODS`.
+            quantile: The quantile that the method "quantile" takes, in (0, 1); others ignore it.
+            factor: What its bounds are multiplied by.
+            miss_rate: The share of bounds that may be too high, if `factor` comes from a
+                calibration.
+            training: On what the forest was trained, and how, as `Model.training` of a trained
+                model has it: all of that, or nothing.
+
+        Raises:
+            KeyError: There is no such method.
+            ScenarioError: `training` lacks something.
         """
         arrays = {**forest_file.arrays(grown.forest), **_SIZES[method](grown)}
         metadata = {

@@ -24,8 +24,11 @@ class Scores:
     """
 
     flows: int
+    """All flows."""
     bounded: int
+    """Those whose bound is at most their size."""
     out_bound: int
+    """The others."""
     closeness: float | None
     """The mean of bound / size over the bounded flows."""
     closeness_small: float | None

@@ -58,22 +58,25 @@ def train(
     10; how it makes a bound of a forest is not public, so there are several ways (`METHODS`).
 
     Args:
-        jobs: all of one kind.
-        depth: the greatest depth of a tree.
-        trees: how many trees.
-        window: how many flows the forest looks at: the one in question and those before it. Flux
-            has 5.
-        quantile: of the method `quantile`.
-        miss_rate: if it is given, bounds are calibrated: they are multiplied by the largest factor,
+        jobs: All of one kind.
+        depth: The greatest depth of a tree, up to 64.
+        trees: How many trees, up to 10,000.
+        window: How many flows the forest looks at, up to 100: the one in question and those before
+            it. Flux has 5.
+        quantile: That of the method "quantile", in (0, 1).
+        miss_rate: If it is given, bounds are calibrated: they are multiplied by the largest factor,
             at most 1, at which on other flows like these at most this share of bounds would be too
             high. `CALIBRATION_SHARE` of what there is to train on is kept back for that.
         split: "jobs" keeps whole jobs back; "flows" draws from all flows, so that flows of one job
             are on both sides.
-        train_share: the part to train on.
-        seed: the seed of the forest and of the split.
+        train_share: The part to train on, in (0, 1).
+        seed: The seed of the forest and of the split.
+
+    Returns:
+        A model for each method, and how good they are on the rest.
 
     Raises:
-        ScenarioError: an argument is wrong, or too little is left on one side.
+        ScenarioError: An argument is wrong, or too little is left on one side.
     """
     jobs = _jobs(jobs)
     depth, trees = whole("depth", depth, 1, MOST_DEPTH), whole("trees", trees, 1, MOST_TREES)

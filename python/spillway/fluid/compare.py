@@ -54,18 +54,23 @@ def compare(
 ) -> list[Point]:
     """Solves and follows models at every setting, and runs the packet simulator there.
 
-    Parameters
-    ----------
-    bottlenecks : iterable of Bottleneck
-        The settings.
-    kind, cuts, g, whole_packets
-        The models, as `sender` takes them; one for each of `cuts`.
-    packets : bool
-        Whether the packet simulator runs, too.
-    seeds : str or iterable of int
-        The seeds of its runs.
-    follow : callable, optional
-        Called with the number of settings that are done, and of all.
+    Args:
+        bottlenecks: The settings, up to 1,000.
+        kind: Whose equations the models are, as `sender` takes it.
+        cuts: The ways in which marks cut windows, as `sender` takes one; there is a model for each.
+        g: The weight of a new sample in DCTCP's alpha, above 0, at most 1.
+        whole_packets: Whether flows send whole packets, as `sender` takes it.
+        packets: Whether the packet simulator runs, too.
+        seeds: The seeds of its runs: numbers, or a text such as `1..3`.
+        follow: Called with the number of settings that are done, and of all.
+
+    Returns:
+        A point for each setting, in order.
+
+    Raises:
+        ScenarioError: An argument is wrong, a setting is not possible in the packet simulator, or
+            the equations have no solution that can be computed there.
+        Interrupted: Ctrl-C during a run of the packet simulator.
     """
     models = [sender(kind, each, g=g, whole_packets=whole_packets) for each in dict.fromkeys(cuts)]
     places, runs = list(bottlenecks), seeds_of(seeds)

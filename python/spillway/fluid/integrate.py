@@ -29,26 +29,20 @@ def integrate(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times, and the states at them (one row each), from 0 to `end` or a step beyond it.
 
-    Parameters
-    ----------
-    slope : callable
-        y' = slope(y(t), y(t - delay)).
-    start : sequence of float
-        y(0), and y before.
-    delay, end : float
-        Both above 0.
-    step : float
-        The step; shortened such that the delay is a whole number of steps.
-    keep_within : callable
-        Moves a state to the nearest that is possible, after every step: a queue is not negative.
-
-    Examples
-    --------
     y' = -y(t - 1) from y = 1: y = 1 - t until t = 1, then 1 - t + (t - 1)^2 / 2.
 
     >>> times, states = integrate(lambda now, past: (-past[0],), [1.0], delay=1, end=2, step=0.1)
     >>> round(float(states[10, 0]), 12), round(float(states[20, 0]), 12)
     (0.0, -0.5)
+
+    Args:
+        slope: y' = slope(y(t), y(t - delay)).
+        start: y(0), and y before.
+        delay: The delay, above 0.
+        end: The end, above 0.
+        step: The step; shortened such that the delay is a whole number of steps.
+        keep_within: Moves a state to the nearest that is possible, after every step: a queue is not
+            negative.
     """
     back = max(1, math.ceil(delay / step - 1e-9))
     step = delay / back

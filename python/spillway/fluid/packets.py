@@ -23,14 +23,17 @@ class Packets:
     """What one run of the packet simulator measured from half of its time on."""
 
     seed: int
+    """The run's seed."""
     mean: float
     """The mean queue in packets, without the one in transmission."""
     deviation: float
     """The standard deviation of its samples in time."""
     least: float
+    """The least of its samples."""
     greatest: float
-    """The extremes of its samples."""
+    """The greatest of its samples."""
     goodput_gbps: float
+    """The payload of all flows that arrived."""
     window: float
     """The mean window in packets, or what the mean rate amounts to."""
     in_flight: float
@@ -42,8 +45,9 @@ class Packets:
     are independent, N if they move together.
     """
     time_s: NDArray[np.float64]
+    """The times of the samples of the queue."""
     queue: NDArray[np.float64]
-    """The samples."""
+    """The samples, in packets."""
 
 
 def scenario(
@@ -54,9 +58,20 @@ def scenario(
     rtts: float = 400.0,
     rtt_us: float | None = None,
 ) -> dict[str, Any]:
-    """The scenario, over so many round trips of this length.
+    """The scenario of a bottleneck's flows.
 
     The delay of the links is such that the empty network has the bottleneck's round-trip time.
+
+    Args:
+        at: The bottleneck.
+        transport: The flows' transport: "dctcp", "newreno" (for the model "tcp") or "dcqcn".
+        g: The weight of a new sample in DCTCP's alpha, in [0, 1]; others ignore it.
+        rtts: The duration in round trips. It is 2 ms at least, and the warm-up is half of it.
+        rtt_us: The length of these in microseconds; by default that without queueing.
+
+    Raises:
+        ScenarioError: The bottleneck's round-trip time is shorter than sending a packet and an ack
+            takes.
     """
     transmissions_us = 2 * 8 * (at.packet_bytes + ACK) / (at.rate_gbps * 1e3)
     link_us = (at.delay_us - transmissions_us) / 4
@@ -129,7 +144,20 @@ def measure(
     rtt_us: float | None = None,
     seed: int = 1,
 ) -> Packets:
-    """Runs the scenario, and measures the second half of its time."""
+    """Runs the scenario, and measures the second half of its time.
+
+    Args:
+        at: The bottleneck.
+        transport: The flows' transport, as `scenario` takes it.
+        g: The weight of a new sample in DCTCP's alpha, in [0, 1].
+        rtts: The duration in round trips.
+        rtt_us: The length of these in microseconds; by default that without queueing.
+        seed: The seed of the run.
+
+    Raises:
+        ScenarioError: As `scenario` raises it, or an argument is wrong.
+        Interrupted: Ctrl-C.
+    """
     import pyarrow.compute as pc
 
     made = scenario(at, transport=transport, g=g, rtts=rtts, rtt_us=rtt_us)

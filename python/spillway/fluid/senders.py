@@ -62,17 +62,17 @@ def sender(
 ) -> Sender:
     """The sender of this kind.
 
-    Parameters
-    ----------
-    kind : {"dctcp", "tcp", "dcqcn"}
-        Whose equations.
-    cuts : {"paper", "per-mark", "per-window", "held"}
-        How often marks cut a window; `paper`: as published. DCQCN has its own way only.
-    g : float
-        The weight of a new sample in DCTCP's alpha.
-    whole_packets : bool
-        Whether a flow has half a packet less in flight than its window, because it sends whole
-        packets.
+    Args:
+        kind: Whose equations: "dctcp", "tcp" or "dcqcn".
+        cuts: How often marks cut a window: "paper", as published; "per-mark", "per-window" or
+            "held". DCQCN has its own way only.
+        g: The weight of a new sample in DCTCP's alpha, above 0, at most 1.
+        whole_packets: Whether a flow has half a packet less in flight than its window, because it
+            sends whole packets.
+
+    Raises:
+        ScenarioError: A name is not known, `g` is out of its range, or DCQCN is given what it has
+            not.
     """
     _known("sender", kind, SENDERS)
     _known("cuts", cuts, CUTS)

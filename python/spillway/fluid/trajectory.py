@@ -29,7 +29,9 @@ class Trajectory:
     """A model's state in time."""
 
     columns: tuple[str, ...]
+    """The names of the numbers in the state; the last is the queue, in packets."""
     time_s: NDArray[np.float64]
+    """The times, from 0."""
     states: NDArray[np.float64]
     """A row for every time, a column for every name in `columns`."""
     fate: Fate

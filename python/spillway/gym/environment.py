@@ -51,9 +51,6 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
     A step sets the numbers of the action, lets the run go on for an interval, and looks at the
     signals. An episode begins where a run of the scenario is at `begin`: that run is made once for
     each seed and copied.
-
-    Raises (here, rather than in some later step):
-        ScenarioError: the scenario, an action, a signal or the reward is not valid.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -79,24 +76,28 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         """An environment of a scenario.
 
         Args:
-            scenario: as `spillway.run` takes it.
-            set: changes of the scenario, likewise.
-            plugins: algorithms of one's own, likewise.
-            actions: what an agent may set: a `Table` or `Ranges`.
-            signals: what is looked at after every interval: names of one's own, and the signals.
-            reward: arithmetic over these names, or a function that is given the arrays by name.
-            interval: the simulated time of a step, such as "206us", or in picoseconds.
-            at: where the keys of the actions are, as in "switch.leaf0.port.0"; one place or
+            scenario: The scenario, as `spillway.run` takes it.
+            set: Changes of it, likewise.
+            plugins: Algorithms of one's own, likewise.
+            actions: What an agent may set: a `Table` or `Ranges`.
+            signals: What is looked at after every interval: names of one's own, and the signals.
+            reward: Arithmetic over these names, or a function that is given the arrays by name.
+            interval: The simulated time of a step, such as "206us", or in picoseconds.
+            at: Where the keys of the actions are, as in "switch.leaf0.port.0"; one place or
                 several, of which each has its own action. Without it, keys are whole paths.
-            observation: which of the names are observed, all without it; a mapping gives each a
+            observation: Which of the names are observed, all without it; a mapping gives each a
                 number by which it is divided.
-            history: how many intervals are observed, the oldest first.
-            begin: when an episode begins.
-            steps: after how many steps an episode is truncated; without it, it lasts until the run
+            history: How many intervals are observed, the oldest first.
+            begin: When an episode begins: a time, as `interval`.
+            steps: After how many steps an episode is truncated; without it, it lasts until the run
                 is over.
-            seeds: the seeds of the scenario, of which each episode draws one. In
+            seeds: The seeds of the scenario, of which each episode draws one. In
                 `reset(options={"seed": 7})` it is given.
-            render_mode: there is none.
+            render_mode: There is none.
+
+        Raises:
+            ScenarioError: The scenario, an action, a signal or the reward is not valid, here and
+                not in some later step.
         """
         if render_mode is not None:
             raise ScenarioError(f"there is no render mode {render_mode!r}")

@@ -133,7 +133,18 @@ class Model(ForestModel):
     ) -> Model:
         """A model from a forest that scikit-learn has trained.
 
-        `training` says on what it was trained and how, `seen` the range of the inputs.
+        Args:
+            forest: It was fitted with the classes 0 and 1; 1 is dropped.
+            features: The names of its inputs, in order, from `FEATURES`.
+            units: The unit of lengths: "fraction" of the buffer, or "bytes".
+            average: The kind of averages: "time", or "code", as Credence's program has them.
+            training: On what it was trained, and how, as `Model.training` of a trained model has
+                it: all of that, or nothing.
+            seen: The range of the inputs; without it nobody counts what lies beyond.
+
+        Raises:
+            ScenarioError: A feature, a unit or a kind of averages is not known, or something does
+                not fit together.
         """
         arrays = forest_file.arrays(forest)
         metadata = {

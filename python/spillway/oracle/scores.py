@@ -19,9 +19,13 @@ class Scores:
     """
 
     true_positives: float
+    """Drops that were predicted."""
     false_positives: float
+    """Predicted drops that were none."""
     true_negatives: float
+    """Packets that were neither predicted as drops nor dropped."""
     false_negatives: float
+    """Drops that were not predicted."""
     ports: int
     """N in Theorem 2."""
     outside: dict[str, float] | None = None

@@ -57,20 +57,23 @@ def train(
     The paper's forest has 4 trees of depth 4 (Credence, section 4.1).
 
     Args:
-        traces: packets and their fates.
-        trees: how many trees.
-        depth: the greatest depth of a tree.
-        features: names from `FEATURES`: the four of section 3.4, or fewer.
-        units: the unit of lengths, "fraction" of the buffer or "bytes".
+        traces: Packets and their fates; all with the same kind of averages.
+        trees: How many trees, up to 10,000.
+        depth: The greatest depth of a tree, up to 64.
+        features: Names from `FEATURES`: the four of section 3.4, or fewer.
+        units: The unit of lengths, "fraction" of the buffer or "bytes".
         split: "time" trains on the first `train_share` of every trace's time; "random" on that
             share of the packets, as the paper does, so packets of one burst may be on both sides;
             "none" on all packets.
-        train_share: see `split`.
-        seed: the seed of the forest and of a random split.
+        train_share: A share in (0, 1); see `split`.
+        seed: The seed of the forest and of a random split.
+
+    Returns:
+        The model, and its scores on the rest, which are None with the split "none".
 
     Raises:
-        NothingToLearnError: nothing was dropped, or everything.
-        ScenarioError: an argument is wrong.
+        NothingToLearnError: Nothing was dropped, or everything.
+        ScenarioError: An argument is wrong.
     """
     from sklearn.ensemble import RandomForestClassifier
 

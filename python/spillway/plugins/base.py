@@ -133,9 +133,16 @@ class Aqm(_Policy):
         """A packet of a queue has been marked."""
 
     def on_send(self, now_ps: int, queue: int, size: int, begins: bool, buffer: Buffer) -> None:
-        """A packet begins to be sent; `begins`: with it a turn of its queue.
+        """A packet begins to be sent.
 
         A class that has this hook or `on_vain_turn` needs a scheduler that serves queues in turn.
+
+        Args:
+            now_ps: The simulated time in picoseconds.
+            queue: The packet's queue, as in `Arrival.queue`.
+            size: The packet's bytes.
+            begins: Whether a turn of its queue begins with it.
+            buffer: The switch's buffer now.
         """
 
     def on_vain_turn(self, now_ps: int, queue: int, buffer: Buffer) -> None:

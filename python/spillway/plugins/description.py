@@ -30,10 +30,15 @@ class Description:
     """A plug-in's class, with its parameters and hooks."""
 
     plugin: type[Plugin]
+    """The class."""
     room: str
+    """What it is: "sharing", "aqm", "transport" or "tagging"."""
     id: str
+    """The name by which scenarios name it."""
     hooks: list[str]
+    """The names of the hooks that it has."""
     parameters: list[Parameter]
+    """The keys of a scenario that become its attributes."""
 
     @property
     def key(self) -> str:

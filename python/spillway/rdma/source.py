@@ -21,10 +21,15 @@ class Source:
     """What a run of the simulator is given."""
 
     config: Config
+    """The settings."""
     topology: Topology
+    """The network."""
     topology_file: Path
+    """The file that it was read from."""
     flows: FlowList
+    """The flows."""
     flow_file: Path
+    """The file that they were read from."""
 
     @property
     def name(self) -> str:

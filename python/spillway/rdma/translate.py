@@ -54,6 +54,7 @@ class Translation:
     """A scenario, and what became of each key of the settings."""
 
     scenario: dict[str, Any]
+    """The scenario, without the topology's tables and the flows."""
     topology: dict[str, list[dict[str, Any]]]
     """The tables of the graph."""
     flows: list[dict[str, Any]]

@@ -34,23 +34,16 @@ _DECISIONS = "decisions.parquet"
 class Arrivals:
     """A sequence of packets of one size, slot after slot, each for a port. It is immutable.
 
-    Parameters
-    ----------
-    ports : int
-        Ports (N), from 1 to 65,536.
-    slot : array_like of int, shape (P,)
-        The slot of every packet, from 0 and never decreasing. Packets of one slot arrive in the
-        order given here.
-    port : array_like of int, shape (P,)
-        The port that it is for, from 0.
-    slots : int, optional
-        The number of slots; by default one more than the last packet's slot.
+    Args:
+        ports: Ports (N), from 1 to 65,536.
+        slot: The slot of every packet, from 0 and never decreasing: whole numbers, shape (P,).
+            Packets of one slot arrive in the order given here.
+        port: The port that each is for, from 0: whole numbers, shape (P,).
+        slots: The number of slots; by default one more than the last packet's slot.
 
-    Raises
-    ------
-    ScenarioError
-        If a column does not hold whole numbers, the columns differ in length, or a number is out of
-        range.
+    Raises:
+        ScenarioError: A column does not hold whole numbers, the columns differ in length, or a
+            number is out of range.
     """
 
     def __init__(
@@ -81,10 +74,15 @@ class Arrivals:
     def of_slots(cls, ports: int, slots: Sequence[Sequence[int]]) -> Self:
         """The sequence given by a list of ports for every slot.
 
-        Examples
-        --------
         >>> Arrivals.of_slots(2, [[0, 0], [], [1]])
         <3 packets in 3 slots for 2 ports>
+
+        Args:
+            ports: Ports (N).
+            slots: For every slot, the ports of its packets, in the order in which these arrive.
+
+        Raises:
+            ScenarioError: A number is out of range, or none.
         """
         hint = "for one: [[0, 0], [], [1]]"
         listed = [list(items(packets, "ports", hint)) for packets in items(slots, "slots", hint)]
@@ -95,26 +93,18 @@ class Arrivals:
     def generate(cls, kind: str, *, ports: int, buffer: int, seed: int = 1, **keys: Any) -> Self:
         """The sequence that a generator makes.
 
-        Parameters
-        ----------
-        kind : str
-            The generator, one of `generators()`.
-        ports, buffer : int
-            The switch that they are made for: ports (N), and the packets that its buffer holds (B).
-        seed : int
-            The seed of random choices.
-        **keys
-            The generator's own parameters, such as `slots` or `load`.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such generator, or a key or its value is wrong.
-
-        Examples
-        --------
         >>> Arrivals.generate("bernoulli", ports=4, buffer=16, slots=100, load=1.0)
         <400 packets in 100 slots for 4 ports>
+
+        Args:
+            kind: The generator: `spillway slotted list`.
+            ports: The ports (N) of the switch that they are made for.
+            buffer: The packets that its buffer holds (B).
+            seed: The seed of random choices.
+            **keys: The generator's own parameters, such as `slots` or `load`.
+
+        Raises:
+            ScenarioError: There is no such generator, or a key or its value is wrong.
         """
         return cls.generate_with(kind, keys, ports=ports, buffer=buffer, seed=seed)
 
@@ -122,7 +112,18 @@ class Arrivals:
     def generate_with(
         cls, kind: str, keys: Mapping[str, Any], *, ports: int, buffer: int, seed: int = 1
     ) -> Self:
-        """The same as `generate`, with the generator's parameters in a dict: any name will do."""
+        """The same as `generate`, with the generator's parameters in a dict: any name will do.
+
+        Args:
+            kind: The generator, as `generate` takes it.
+            keys: The generator's own parameters, by name.
+            ports: The ports (N) of the switch that they are made for.
+            buffer: The packets that its buffer holds (B).
+            seed: The seed of random choices.
+
+        Raises:
+            ScenarioError: There is no such generator, or a key or its value is wrong.
+        """
         check_switch(ports, buffer)
         return cls._of(_core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
 
@@ -130,13 +131,14 @@ class Arrivals:
     def read(cls, file: str | Path, ports: int | None = None) -> Self:
         """Reads a CSV or Parquet file with the columns `slot` and `port`, a row for every packet.
 
-        Parameters
-        ----------
-        file : path
-            Its name ends in .csv or .parquet.
-        ports : int, optional
-            The number of ports (N); by default the one that `write` has recorded, or the least that
-            the ports in the file require.
+        Args:
+            file: Its name ends in .csv or .parquet.
+            ports: The number of ports (N); by default the one that `write` has recorded, or the
+                least that the ports in the file require.
+
+        Raises:
+            ScenarioError: The file cannot be read, or does not hold such columns, or has a port
+                beyond `ports`.
         """
         table = _table(Path(file), ("slot", "port"))
         slot, port = (_column(file, table, name) for name in ("slot", "port"))
@@ -177,22 +179,21 @@ class Arrivals:
         another multiple of `unit_bytes` there is a packet, in the slot of that arrival. So no byte
         is lost or counted twice, and a port's packets never run ahead of its bytes.
 
-        Parameters
-        ----------
-        source : path
-            A result's folder, of which the oracle's trace is used or, failing that, the decisions;
-            or a Parquet or CSV file with the columns `time_ps`, `switch`, `port` and `size_bytes`.
-            Every row is an arrival. Samples are refused, and decisions that end early give a
-            warning.
-        switch : str
-            The switch's name as in the table, such as `leaf3`.
-        slot_ns : float
-            The length of a slot in nanoseconds. The first slot begins with the first arrival.
-        unit_bytes : int
-            The size of a packet of the model, in bytes.
-        ports : int, optional
-            The number of ports (N); by default that of the switch in the scenario.toml beside the
-            file or, failing that, the least that the ports in the file require.
+        Args:
+            source: A result's folder, of which the oracle's trace is used or, failing that, the
+                decisions; or a Parquet or CSV file with the columns `time_ps`, `switch`, `port` and
+                `size_bytes`. Every row is an arrival. Samples are refused, and decisions that end
+                early give a warning.
+            switch: The switch's name as in the table, such as `leaf3`.
+            slot_ns: The length of a slot in nanoseconds. The first slot begins with the first
+                arrival.
+            unit_bytes: The size of a packet of the model, in bytes.
+            ports: The number of ports (N); by default that of the switch in the scenario.toml
+                beside the file or, failing that, the least that the ports in the file require.
+
+        Raises:
+            ScenarioError: There are no such arrivals, they are samples, a number is out of its
+                range, or there are too many packets.
         """
         path = _of_result(Path(source))
         table = _table(path, ("time_ps", "switch", "port", "size_bytes"), ("weight", "arrival"))
@@ -235,15 +236,14 @@ class Arrivals:
 
         Parquet records the numbers of ports and slots in its schema's metadata; CSV cannot.
 
-        Parameters
-        ----------
-        file : path
-            Its name ends in .csv or .parquet.
-        notes : mapping, optional
-            Further information, stored as JSON under `spillway.notes` in Parquet, and not at all in
-            CSV.
-        force : bool, optional
-            Whether an existing file is replaced.
+        Args:
+            file: Its name ends in .csv or .parquet.
+            notes: Further information, stored as JSON under `spillway.notes` in Parquet, and not at
+                all in CSV.
+            force: Whether an existing file is replaced.
+
+        Raises:
+            ScenarioError: The name ends otherwise, or the file is there or cannot be written.
         """
         import pyarrow as pa
         import pyarrow.csv

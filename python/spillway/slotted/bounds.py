@@ -56,27 +56,23 @@ def table1(
     The worst case is taken over all constructions, and over random arrivals with several seeds, all
     with at most N arrivals in a slot.
 
-    Parameters
-    ----------
-    ports, buffer : int
-        The switch: N ports, B packets.
-    seeds : int
-        The number of seeds for each kind of random arrivals.
-    first_seed : int
-        The first of these seeds.
-    algorithms : collection of str, optional
-        Only the rows with these names; by default all.
-    follow : callable, optional
-        Called with the number of sequences done and their total.
+    Args:
+        ports: The switch's ports (N), at least 2.
+        buffer: The packets that its buffer holds (B), at least N.
+        seeds: The number of seeds for each kind of random arrivals.
+        first_seed: The first of these seeds.
+        algorithms: Only the rows with these names; by default all.
+        follow: Called with the number of sequences done and their total.
 
-    Returns
-    -------
-    dict
+    Returns:
         `ports`, `buffer`, `sequences`; `rows` with `algorithm`, the paper's `bound`, its value `at`
         these ports (for Credence with the eta of that sequence; None if the bound is only an order
         of growth, or a lower bound), `worst`, the measured ratio, `arrivals` which had it, `used`,
         the largest ratio to the bound for the same sequence, over all sequences, and for Credence
         `eta`. LateQD is the optimum by definition, so it is not measured.
+
+    Raises:
+        ScenarioError: Ports, buffer or seeds are too few or too many.
     """
     check_switch(ports, buffer)
     if ports < 2 or buffer < ports or seeds < 1:

@@ -32,38 +32,29 @@ def figure14(
     probability. The paper gives neither ports, buffer, load nor duration: the defaults are ours,
     those of `spillway reproduce credence/figure14` at its quick scale.
 
-    Parameters
-    ----------
-    ports, buffer : int
-        The switch: N ports, B packets.
-    load : float
-        The average number of packets that arrive per slot and port.
-    slots : int
-        The duration.
-    arrivals_per_slot : {"burst", "ports"}
-        Whole bursts in the slot in which they begin, as the paper's text says, or at most N packets
-        per slot, as its model has it.
-    probabilities : sequence of float
-        Probabilities of a flip, in [0, 1].
-    predicted : sequence of str
-        The policies given the predictions: `"credence"`, `"blind-trust"`.
-    policies : sequence of str
-        The policies to compare with, which ignore predictions.
-    seeds : sequence of int
-        The seeds of arrivals and flips; runs with the same seed have the same arrivals.
-    keys : dict of dict, optional
-        Parameters by policy, such as `{"dt": {"alpha": 1}}`.
+    The figure is that of V. Addanki, M. Pacut, S. Schmid, "Credence", NSDI 2024, appendix D.
 
-    Returns
-    -------
-    dict
+    Args:
+        ports: The switch's ports (N).
+        buffer: The packets that its buffer holds (B).
+        load: The average number of packets that arrive per slot and port.
+        slots: The duration in slots.
+        arrivals_per_slot: "burst", whole bursts in the slot in which they begin, as the paper's
+            text says, or "ports", at most N packets per slot, as its model has it.
+        probabilities: Probabilities of a flip, in [0, 1].
+        predicted: The policies given the predictions: "credence", "blind-trust".
+        policies: The policies to compare with, which ignore predictions.
+        seeds: The seeds of arrivals and flips; runs with the same seed have the same arrivals.
+        keys: Parameters by policy, such as `{"dt": {"alpha": 1}}`.
+
+    Returns:
         `flip_probability`, the probabilities; `seeds`; `lqd`, packets sent for each seed;
-        `predicted`, by policy, LQD / ALG for each probability (rows) and seed (columns);
-        `others`, LQD / ALG by policy for each seed; `setting`, all the rest.
+        `predicted`, by policy, LQD / ALG for each probability (rows) and seed (columns); `others`,
+        LQD / ALG by policy for each seed; `setting`, all the rest.
 
-    References
-    ----------
-    V. Addanki, M. Pacut, S. Schmid, "Credence", NSDI 2024, Figure 14 and appendix D.
+    Raises:
+        ScenarioError: There is no seed or probability, no such policy, or a number is out of its
+            range.
     """
     if not seeds or not probabilities:
         raise ScenarioError("there is nothing to draw", "give a seed and a probability at least")

@@ -32,24 +32,21 @@ def lemma1(
     as drops. With LQD's own drops as predictions eta is 1, and Credence should send as much as LQD.
     Theorem 2, a bound of eta, is tested with LQD's own drops except a random one.
 
-    Parameters
-    ----------
-    instances : int
-        The number of instances.
-    most_ports, most_buffer, most_slots : int
-        The bounds of random instances.
-    drop_probability : float
-        The probability that a packet is predicted as a drop.
-    seed : int
-        The seed of random choices.
-    keys : mapping, optional
-        Credence's parameters, such as `{"safeguard": False}`.
-    follow : callable, optional
-        Called with the number of instances so far, now and then.
+    >>> found = lemma1(instances=200, seed=7)
+    >>> found["instances"], found["theorem1_fails"]
+    (200, 0)
 
-    Returns
-    -------
-    dict
+    Args:
+        instances: The number of instances.
+        most_ports: The most ports of a random instance, at least 2.
+        most_buffer: The most packets that its buffer holds.
+        most_slots: The most slots that it has.
+        drop_probability: The probability that a packet is predicted as a drop, in [0, 1].
+        seed: The seed of random choices.
+        keys: Credence's parameters, such as `{"safeguard": False}`.
+        follow: Called with the number of instances so far, now and then.
+
+    Returns:
         `instances`; for `lemma1` and for `perfect` predictions: `fails`, the number of instances in
         which Credence falls short; `mean_packets` and `most_packets`, by which it does in these;
         `worst`, the greatest (LQD / eta) / Credence. `theorem1_fails`: the number with OPT /
@@ -57,11 +54,8 @@ def lemma1(
         eta above its bound; `instances`, the number tested, without those that have no drop;
         `worst`, the greatest eta / bound. `keys`: Credence's parameters.
 
-    Examples
-    --------
-    >>> found = lemma1(instances=200, seed=7)
-    >>> found["instances"], found["theorem1_fails"]
-    (200, 0)
+    Raises:
+        ScenarioError: A number is out of its range, or a key or its value is wrong.
     """
     if instances < 1 or most_ports < 2 or most_buffer < 1 or most_slots < 1:
         raise ScenarioError(

@@ -43,9 +43,13 @@ class PredictionError:
     """The upper bound of eta by Theorem 2, which does not always hold; infinite if it is no bound.
     """
     true_positives: int
+    """Drops that were predicted."""
     false_positives: int
+    """Predicted drops that were none."""
     true_negatives: int
+    """Packets that were neither predicted as drops nor dropped."""
     false_negatives: int
+    """Drops that were not predicted."""
 
 
 def run(
@@ -59,30 +63,6 @@ def run(
 ) -> Outcome:
     """Runs a sharing policy over arrivals.
 
-    Parameters
-    ----------
-    policy : str
-        Its id in scenarios: `spillway list sharing`.
-    arrivals : Arrivals
-        The arrivals.
-    buffer : int
-        Packets that the buffer holds (B).
-    seed : int
-        The seed of a policy that draws random numbers.
-    predictions : array_like of bool, shape (P,), optional
-        For a policy with an oracle: which packets are predicted as drops. They replace its
-        `oracle`.
-    **keys
-        The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet counts as
-        a byte.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such policy, or a key or its value is wrong.
-
-    Examples
-    --------
     Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue (see
     `docs/papers/credence-theory.md`).
 
@@ -93,6 +73,19 @@ def run(
     >>> error = prediction_error(arrivals, labels, buffer=2)
     >>> error.lqd, error.follow_lqd, error.eta
     (3, 3, 1.0)
+
+    Args:
+        policy: Its id in scenarios: `spillway list sharing`.
+        arrivals: The arrivals.
+        buffer: Packets that the buffer holds (B).
+        seed: The seed of a policy that draws random numbers.
+        predictions: For a policy with an oracle: which packets are predicted as drops, true or
+            false, shape (P,). They replace its `oracle`.
+        **keys: The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet
+            counts as a byte.
+
+    Raises:
+        ScenarioError: There is no such policy, or a key or its value is wrong.
     """
     return run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=predictions)
 
@@ -130,12 +123,12 @@ def optimum(arrivals: Arrivals, *, buffer: int) -> int:
     Whenever the buffer overflows, the queue that would be the last to become empty loses a packet
     (LateQD: Bochkov, Davydow, Gaevoy, Nikolenko, arXiv:1907.04399, 2019).
 
-    Parameters
-    ----------
-    arrivals : Arrivals
-        The arrivals.
-    buffer : int
-        Packets that the buffer holds (B).
+    Args:
+        arrivals: The arrivals.
+        buffer: Packets that the buffer holds (B).
+
+    Raises:
+        ScenarioError: An argument is wrong.
     """
     check(arrivals, buffer)
     return _core.slotted_optimum(arrivals._core, buffer)
@@ -146,16 +139,14 @@ def prediction_error(
 ) -> PredictionError:
     """The error of predictions of LQD's drops (Credence, Definition 1 and Theorem 2).
 
-    Parameters
-    ----------
-    arrivals : Arrivals
-        The arrivals.
-    predictions : array_like of bool, shape (P,)
-        Which packets are predicted as drops.
-    buffer : int
-        Packets that the buffer holds (B).
-    **rule
-        The rule by which LQD chooses the longest queue: `count_arrival`, `tie`.
+    Args:
+        arrivals: The arrivals.
+        predictions: Which packets are predicted as drops, true or false, shape (P,).
+        buffer: Packets that the buffer holds (B).
+        **rule: The rule by which LQD chooses the longest queue: `count_arrival`, `tie`.
+
+    Raises:
+        ScenarioError: There is not one prediction for each packet, or a value is not valid.
     """
     check(arrivals, buffer)
     labels = _labels(predictions, len(arrivals))
@@ -166,14 +157,13 @@ def prediction_error(
 def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[np.bool_]:
     """Labels, each flipped with the same probability (Credence, Figure 14).
 
-    Parameters
-    ----------
-    labels : array_like of bool, shape (P,)
-        Such as `Outcome.dropped` of LQD: perfect predictions.
-    probability : float
-        In [0, 1].
-    seed : int
-        The seed of random choices.
+    Args:
+        labels: True or false, shape (P,), such as `Outcome.dropped` of LQD: perfect predictions.
+        probability: In [0, 1].
+        seed: The seed of random choices.
+
+    Raises:
+        ScenarioError: The probability is none, or labels are neither true nor false.
     """
     if not 0 <= probability <= 1:
         raise ScenarioError(f"{probability:g} is not a probability", "it must be in [0, 1]")

@@ -22,10 +22,13 @@ class Found:
     """The worst arrivals that a search has found."""
 
     policy: str
+    """The policy that they are bad for."""
     ratio: float
     """OPT / ALG."""
     arrivals: Arrivals
+    """These arrivals."""
     steps: int
+    """The number of sequences that were tried."""
     improved: int
     """The number of steps that led to a higher ratio."""
 
@@ -57,30 +60,23 @@ def search(
     has not become smaller. A slightly smaller ratio is sometimes kept too, less often as time goes
     on (simulated annealing). The best sequence found is returned.
 
-    Parameters
-    ----------
-    policy : str
-        The policy to find bad arrivals for. Credence is given LQD's true labels unless `oracle` is
-        among the keys.
-    ports, buffer : int
-        The switch.
-    slots : int
-        The number of slots in which packets may arrive.
-    steps : int
-        The number of sequences tried.
-    seed : int
-        The seed of random choices; the same seed gives the same result.
-    start : Arrivals, optional
-        The first sequence, with at most N packets per slot; random arrivals by default.
-    follow : callable, optional
-        Called at intervals with the number of steps done and the best ratio.
-    keys : mapping, optional
-        The policy's parameters, such as `{"alpha": 1}`.
+    Args:
+        policy: The policy to find bad arrivals for. Credence is given LQD's true labels unless
+            `oracle` is among the keys.
+        ports: The switch's ports (N).
+        buffer: The packets that its buffer holds (B).
+        slots: The number of slots in which packets may arrive; with `start` it is that of its
+            slots.
+        steps: The number of sequences tried.
+        seed: The seed of random choices; the same seed gives the same result.
+        start: The first sequence, with at most N packets per slot; random arrivals by default.
+        follow: Called at intervals with the number of steps done and the best ratio.
+        keys: The policy's parameters, such as `{"alpha": 1}`.
 
-    Raises
-    ------
-    Stopped
-        If Ctrl-C ends the search: a `KeyboardInterrupt`, with the best result in `found`.
+    Raises:
+        Stopped: Ctrl-C ends the search: a `KeyboardInterrupt`, with the best result in `found`.
+        ScenarioError: A number is out of its range, `start` does not fit, or there is no such
+            policy or key.
     """
     check_switch(ports, buffer)
     if slots < 1 or steps < 1:

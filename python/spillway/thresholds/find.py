@@ -34,8 +34,11 @@ class Found:
     """The best thresholds for a distribution of sizes, a load and a number of levels."""
 
     sizes: Sizes
+    """The distribution of sizes."""
     load: float
+    """The load of the link."""
     levels: int
+    """The number of levels (K)."""
     objective: str
     """The objective that was asked for."""
     optima: dict[str, Ladder]
@@ -76,28 +79,21 @@ def find(
 ) -> Found:
     """The thresholds that minimise an objective, and the value of published ones.
 
-    Parameters
-    ----------
-    sizes : str
-        What the key `sizes` of a traffic section takes: the name of a bundled distribution, a file
-        of sizes and cumulative probabilities, a range, or one size.
-    load : float
-        The load of the link at which levels are queued, above 0 and below 1.
-    levels : int
-        The number of levels (K), from 2 to 8; there are K - 1 thresholds.
-    objective : {"product", "left-over", "unweighted", "flow-count", "ml-fcfs"}
-        What is minimised: see docs/thresholds.md.
-    against : sequence of str
-        Names of published thresholds, as `tagging` takes them. Without any: with 8 levels, those
-        for the nearest load if the distribution is one of web search or data mining, and all others
-        otherwise; with fewer levels none.
-    folder : path
-        Where files are.
+    Args:
+        sizes: What the key `sizes` of a traffic section takes: the name of a bundled distribution,
+            a file of sizes and cumulative probabilities, a range, or one size.
+        load: The load of the link at which levels are queued, above 0 and below 1.
+        levels: The number of levels (K), from 2 to 8; there are K - 1 thresholds.
+        objective: What is minimised: "product", "left-over", "unweighted", "flow-count" or
+            "ml-fcfs". See docs/thresholds.md.
+        against: Names of published thresholds, as `tagging` takes them. Without any: with 8 levels,
+            those for the nearest load if the distribution is one of web search or data mining, and
+            all others otherwise; with fewer levels none.
+        folder: Where files are.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such distribution, objective or name, or a number is out of its range.
+    Raises:
+        ScenarioError: There is no such distribution, objective or name, or a number is out of its
+            range.
     """
     named(objective)
     check_load(load)

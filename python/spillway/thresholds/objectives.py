@@ -137,12 +137,16 @@ def check_load(load: float) -> None:
 
 
 def value(objective: str, sizes: Sizes, thresholds: Sequence[float], *, load: float) -> float:
-    """An objective's value with these thresholds in bytes, which rise; without any, of one queue.
+    """An objective's value with some thresholds. It has no unit.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such objective, or the load is not between 0 and 1.
+    Args:
+        objective: Its name, one of `OBJECTIVES`.
+        sizes: The distribution of sizes.
+        thresholds: In bytes, and rising; without any it is the value of one queue.
+        load: The load of the link, above 0 and below 1.
+
+    Raises:
+        ScenarioError: There is no such objective, or the load is not between 0 and 1.
     """
     check_load(load)
     rows = np.asarray(thresholds, dtype=float).reshape(1, -1)

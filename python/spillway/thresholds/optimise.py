@@ -25,14 +25,21 @@ _LEAST_GAIN = 1e-13
 
 
 def optimise(objective: Objective, sizes: Sizes, *, load: float, levels: int) -> tuple[int, ...]:
-    """The levels - 1 thresholds in bytes, rising, that minimise an objective.
+    """The thresholds that minimise an objective.
 
-    Where fewer levels are better the last thresholds are not below the largest size.
+    Where fewer levels are better the last ones are not below the largest size.
 
-    Raises
-    ------
-    ScenarioError
-        If the load is not between 0 and 1.
+    Args:
+        objective: One of the values of `OBJECTIVES`.
+        sizes: The distribution of sizes.
+        load: The load of the link, above 0 and below 1.
+        levels: The number of levels, at least 2.
+
+    Returns:
+        levels - 1 thresholds in bytes, rising.
+
+    Raises:
+        ScenarioError: The load is not between 0 and 1.
     """
     check_load(load)
     search = _Search(objective, sizes, load, levels)
