@@ -27,7 +27,7 @@ $(CORE): $(VENV)/.tools pyproject.toml $(RUST)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@
 
-## lock: both locks anew, the newest versions within pyproject.toml's ranges
+## lock: all locks anew, the newest versions within pyproject.toml's ranges
 lock: $(VENV)/.tools
 	$(BIN)/pip install --quiet --disable-pip-version-check "uv>=0.13,<0.14"
 	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
@@ -36,6 +36,9 @@ lock: $(VENV)/.tools
 	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
 		--no-annotate --custom-compile-command "make lock" --constraint requirements.lock \
 		--extra train pyproject.toml --output-file requirements-train.lock
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
+		--no-annotate --custom-compile-command "make lock" --constraint requirements.lock \
+		--extra ray pyproject.toml --output-file requirements-ray.lock
 
 ## demo: how three ways of sharing a buffer treat the traffic of Credence, in a minute or two
 demo: build
@@ -76,8 +79,9 @@ $(VENV)/.train: $(VENV)/.tools requirements-train.lock
 test-rl: build $(VENV)/.train
 	$(BIN)/pytest -q tests/test_acc_training.py
 
-$(VENV)/.ray: $(VENV)/.tools pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check "ray[client]>=2.60,<3"
+$(VENV)/.ray: $(VENV)/.tools requirements-ray.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-ray.lock
 	@touch $@
 
 ## cluster-test: a Slurm and a Ray on this machine that lose workers; Debian's Slurm, as root

@@ -423,3 +423,15 @@ def test_another_worker_s_version_is_refused(command, tmp_path, monkeypatch):
     refused(
         command("work", "out"), f"version {spillway.__version__} there, 0.0.1 here", "same version"
     )
+
+
+def test_engines_that_are_not_there(command, monkeypatch, tmp_path):
+    refused(command(*COMPARE[:-2], "--on", "slurm"), "on slurm workers share a folder", "--out")
+    refused(command(*COMPARE, "--on", "pbs"), "there is no engine 'pbs'", "local, slurm, ray")
+    assert names() == []
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(command(*COMPARE, "--on", "slurm"), "there is no Slurm here: no scontrol", "submitted")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    refused(command(*COMPARE, "--on", "ray"), "Ray is not installed", "spillway[ray]")
+    # What was asked for stays, and can be computed here.
+    assert command(*COMPARE).status == 0

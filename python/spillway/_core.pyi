@@ -120,7 +120,7 @@ class Scenario:
         records: Callable[[str, str, str, list[str], int], tuple[str, bytes]],
         plugins: Sequence[Any],
         file: str | None = None,
-        may_lack: Sequence[str] = (),
+        may_lack: Sequence[str] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...

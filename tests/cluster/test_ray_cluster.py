@@ -1,9 +1,8 @@
-"""The engine of Ray with two nodes, which share the disk or do not, and of which some die."""
+"""Experiments on a Ray of two nodes, which share the disk or do not, and of which some die."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -12,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import spillway
-import worker
-from spillway.tasks.store import Store
+from experiment_here import asked, bits, claims
 
 pytestmark = [
     pytest.mark.cluster,
@@ -22,79 +20,61 @@ pytestmark = [
     ),
 ]
 HERE = Path(__file__).parent
+APART = pytest.mark.parametrize("options", [(), ("--apart",)], ids=["shared", "apart"])
 
 
-def drive(folder: Path, *options: str, workers: int = 2, **manifest) -> list[str]:
+@pytest.fixture(scope="module")
+def local():
+    """What the runs come to in this process."""
+    return bits(asked(None).run())
+
+
+def drive(folder: Path, *options: str) -> list[str]:
     """What a driver beside a cluster of its own prints."""
-    folder.mkdir(exist_ok=True)
-    (folder / worker.MANIFEST).write_text(json.dumps(manifest))
-    path = os.pathsep.join([str(Path(spillway.__file__).parents[1]), str(HERE)])
+    package = Path(spillway.__file__).parents[1]
+    path = os.pathsep.join(map(str, (package, HERE, HERE.parent)))
     done = subprocess.run(
-        [sys.executable, HERE / "ray_here.py", folder, str(workers), *options],
+        [sys.executable, HERE / "ray_here.py", folder, *options],
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=170,
     )
     print(done.stdout)
     assert done.returncode == 0
     return done.stdout.splitlines()
 
 
-def check_whole(folder: Path, tasks: int) -> None:
-    store = Store(folder / "results")
-    store.refresh()
-    assert not store.damaged
-    for number in range(tasks):
-        key = f"k{number}"
-        assert store.get(key) is not None and store.file(key).read_text() == key
-        assert (folder / "runs" / key / "table").stat().st_size == len(key) * 250_000
-    # The token has gone.
-    assert not [file for file in folder.iterdir() if file.name.startswith(".")]
-
-
-@pytest.mark.parametrize("options", [(), ("--apart",)], ids=["shared", "apart"])
-def test_everything_is_computed(tmp_path, options):
-    folder = tmp_path / "experiment"
-    lines = drive(folder, *options, tasks=12, seconds=0.4, bytes=500_000)
-    assert lines[-1] == "result True"
+@APART
+def test_nodes_compute_the_same_bits(tmp_path, local, options):
+    lines = drive(tmp_path / "out", *options)
+    assert lines[-1] == "whole"
     assert any("share the disk" in line for line in lines) == bool(options)
-    check_whole(folder, 12)
+    assert bits(spillway.load(tmp_path / "out")) == local
 
 
-@pytest.mark.parametrize("options", [(), ("--apart",)], ids=["shared", "apart"])
-def test_nothing_is_lost_when_nodes_die(tmp_path, options):
-    folder = tmp_path / "experiment"
-    lines = drive(folder, *options, "--kill", "4", tasks=30, seconds=0.5, bytes=500_000)
-    assert lines[-1] == "result True"
-    assert any("vanished, and is started again" in line for line in lines)
-    check_whole(folder, 30)
+@APART
+def test_nothing_is_lost_when_workers_and_nodes_die(tmp_path, local, options):
+    lines = drive(tmp_path / "out", *options, "--kill", "1.5")
+    assert lines[-1] == "whole" and "killed a node" in lines
+    assert bits(spillway.load(tmp_path / "out")) == local
 
 
-@pytest.mark.parametrize("options", [(), ("--apart",)], ids=["shared", "apart"])
-def test_a_worker_that_refuses_is_heard(tmp_path, options):
-    told = "made by Spillway 0.1, this is 0.2"
-    lines = drive(tmp_path / "e", *options, tasks=3, seconds=0.1, refuse=told)
-    assert f"status 2: error: {told}" in lines[-1]
-
-
-@pytest.mark.parametrize("options", [(), ("--apart",)], ids=["shared", "apart"])
+@APART
 def test_ctrl_c_ends_the_workers(tmp_path, options):
-    folder = tmp_path / "experiment"
-    lines = drive(folder, *options, "--interrupt", tasks=100, seconds=0.5)
-    assert lines[-1] == "result False"
-    assert 0 < len(worker.left(folder)) < 100
-    assert not list((folder / "results" / "claims").iterdir())
+    lines = drive(tmp_path / "out", *options, "--interrupt")
+    assert lines[-1] == "interrupted"
+    assert 0 < spillway.load(tmp_path / "out").done < 24
+    assert claims(tmp_path / "out") == []
 
 
 def test_without_a_cluster_there_is_an_error(tmp_path):
-    script = "from pathlib import Path; from spillway.experiments.engines import ray; import sys\n"
-    script += "ray.run(Path(sys.argv[1]), ['work'], lambda: ['a'], workers=1, cores=1)"
+    script = "import sys; sys.path += sys.argv[1:3]; from experiment_here import asked\n"
+    script += "asked(sys.argv[3]).run(on='ray')"
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
-    path = str(Path(spillway.__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", script, tmp_path],
-        env={**environment, "PYTHONPATH": path},
+        [sys.executable, "-c", script, HERE, HERE.parent, tmp_path / "out"],
+        env={**environment, "PYTHONPATH": str(Path(spillway.__file__).parents[1])},
         capture_output=True,
         text=True,
     )

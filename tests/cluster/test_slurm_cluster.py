@@ -1,4 +1,4 @@
-"""The engine of Slurm with a real one, whose workers, jobs and daemons are killed."""
+"""Experiments on a real Slurm, whose workers, jobs and controller are killed."""
 
 from __future__ import annotations
 
@@ -6,216 +6,142 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 import slurm_here
 import spillway
-import worker
+from experiment_here import DURATION, SEEDS, VARY, asked, bits, claims, kill_one, workers
 from spillway import SpillwayError
+from spillway.experiments import manifest
 from spillway.experiments.engines import slurm
-from spillway.tasks.store import Store
+from support import TINY
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(slurm_here.missing()), reason="Slurm is not installed"),
     pytest.mark.skipif(os.getuid() != 0, reason="Slurm's daemons need root"),
 ]
-SCRIPT = str(Path(worker.__file__))
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with slurm_here.running(tmp_path_factory.mktemp("slurm"), most=4) as there:
-        yield there
 
 
 @pytest.fixture
-def begin(cluster, tmp_path, monkeypatch):
-    """Has Slurm compute an experiment; True, False, or the error."""
-    monkeypatch.setattr(slurm, "POLL_S", 0.3)
-    monkeypatch.setattr(slurm, "SETTLE_S", 2.0)
-    for name in ("PATH", "SLURM_CONF"):
-        monkeypatch.setenv(name, cluster.environment[name])
-    monkeypatch.setenv("PYTHONPATH", str(Path(spillway.__file__).parents[1]))
-    folder = tmp_path / "an ex%periment"
-    folder.mkdir()
+def cluster(tmp_path_factory):
+    """A new one for every test: a controller that was killed may keep a node waiting."""
+    with slurm_here.running(tmp_path_factory.mktemp("slurm"), most=3) as there:
+        yield there
 
-    def run(told=print, options=(), workers=6, **manifest) -> bool:
-        (folder / worker.MANIFEST).write_text(json.dumps(manifest))
-        command = [sys.executable, SCRIPT, str(folder)]
-        return slurm.run(
-            folder,
-            command,
-            lambda: worker.left(folder),
-            workers=workers,
-            cores=1,
-            options=options,
-            told=told,
+
+@pytest.fixture(scope="module")
+def local():
+    """What the runs come to in this process."""
+    return bits(asked(None).run())
+
+
+@pytest.fixture
+def begin(cluster, tmp_path):
+    """Starts the command in a folder with a name that shells and Slurm would take apart."""
+    out = tmp_path / "an ex%periment"
+
+    def run(*more: str) -> subprocess.Popen[str]:
+        asking = ["compare", TINY, "--vary", VARY, "--seeds", SEEDS, "--set", DURATION]
+        engine = ["--on", "slurm", "--workers", "4", "--sbatch", "--time=10"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "spillway", *asking, *engine, "--out", out, *more],
+            env=cluster.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
-    run.folder = folder
+    run.out = out
     return run
 
 
-def processes(folder: Path) -> list[int]:
-    """The workers at work on an experiment."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (place / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if os.fsencode(folder) in line and os.fsencode(SCRIPT) in line:
-            found.append(int(place.name))
-    return found
-
-
-def parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def check_whole(folder: Path, tasks: int) -> None:
-    store = Store(folder / "results")
-    store.refresh()
-    assert not store.damaged
-    for number in range(tasks):
-        key = f"k{number}"
-        assert store.get(key) is not None and store.file(key).read_text() == key
-        assert (folder / "runs" / key / "table").is_file()
-
-
-def test_everything_is_computed_by_arrays(begin):
-    told = []
-    assert begin(told.append, tasks=24, seconds=0.4)
-    check_whole(begin.folder, 24)
-    assert next(line for line in told if "job array" in line).endswith("with 4 jobs")
-    store = Store(begin.folder / "results")
-    store.refresh()
-    # More than one has worked.
-    assert len({store.get(f"k{number}")["by"] for number in range(24)}) > 1
-    assert len(list((begin.folder / "results" / "segments").iterdir())) > 1
+def test_arrays_compute_the_same_bits(begin, local):
+    process = begin()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    # The site allows arrays of three.
+    assert "with 3 jobs" in err and "with 1 job" in err
+    assert bits(spillway.load(begin.out)) == local
+    said = [file.read_text() for file in (begin.out / "slurm").iterdir()]
+    computed = [int(text.partition(" of ")[0]) for text in said if "computed here" in text]
+    assert sum(computed) == 24 and len([count for count in computed if count]) > 1
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_nothing_is_lost_when_workers_jobs_and_the_controller_are_killed(begin, cluster, seed):
-    chance, over, done = random.Random(seed), threading.Event(), []
+def test_nothing_is_lost_when_workers_jobs_and_the_controller_are_killed(
+    begin, cluster, local, seed
+):
+    chance, done, ends = random.Random(seed), [], []
 
-    def one_worker():
-        for process in chance.sample(processes(begin.folder)[:1], 1):
-            os.kill(process, signal.SIGKILL)
+    def a_worker():
+        return kill_one(begin.out)
 
-    def one_job():
+    def a_job():
         jobs = cluster.ask("squeue", "-h", "-r", "-t", "RUNNING", "-o", "%F_%K").split()
-        cluster.ask("scancel", *jobs[:1])
+        return bool(jobs) and cluster.ask("scancel", jobs[0]) == ""
 
     def the_controller():
         cluster.kill("slurmctld")
-        over.wait(1)
+        time.sleep(0.5)
         cluster.start("slurmctld")
+        cluster.wait()
+        return True
 
-    def kill():
-        for what in order:
-            if over.wait(chance.uniform(1, 3)):
-                return
-            try:
-                what()
-            except (AssertionError, ValueError):
-                # Nobody is at work, or the controller is away.
-                continue
-            done.append(what.__name__)
-
-    order = [one_worker, one_job, the_controller, one_worker]
+    order = [a_worker, a_job, the_controller, a_worker]
     chance.shuffle(order)
-    killer = threading.Thread(target=kill)
-    killer.start()
-    results = []
-    try:
-        # It ends by an error if everybody is killed before anything is done; then it goes on.
-        for _ in range(10):
-            try:
-                results.append(begin(tasks=40, seconds=0.5, workers=4))
-                break
-            except SpillwayError as error:
-                results.append(str(error))
-    finally:
-        over.set()
-        killer.join()
-    print(done, results)
-    assert results[-1] is True and done
-    check_whole(begin.folder, 40)
-    cluster.wait()
+    until = time.monotonic() + 150
+    while not ends or ends[-1] != 0:
+        assert time.monotonic() < until, (done, ends)
+        process = begin()
+        while process.poll() is None and order and time.monotonic() < until:
+            time.sleep(chance.uniform(0.5, 2))
+            if order[-1]():
+                done.append(order.pop().__name__)
+        # It ends by an error if all are killed before anything is done; the same goes on.
+        process.communicate(timeout=100)
+        ends.append(process.returncode)
+    assert done
+    assert bits(spillway.load(begin.out)) == local
+    assert claims(begin.out) == []
 
 
-def test_nothing_is_lost_when_the_node_dies(begin, cluster):
-    """Slurm notices when it does not answer for ten seconds, and begins its jobs again."""
-    told = []
-
-    def die():
-        cluster.kill("slurmd")
-        for process in processes(begin.folder):
-            for each in (parent(process), process):
-                with suppress(OSError):
-                    os.kill(each, signal.SIGKILL)
-        time.sleep(13)
-        cluster.start("slurmd")
-
-    def note(line):
-        told.append(line)
-        if line == "Slurm: 4 running" and told.count(line) == 1:
-            killer.start()
-
-    killer = threading.Thread(target=die)
-    assert begin(note, tasks=60, seconds=0.3, workers=4)
-    killer.join()
-    check_whole(begin.folder, 60)
-    assert told.count("Slurm: 4 running") == 2
-    cluster.wait()
-
-
-def test_jobs_that_reach_their_time_limit_are_followed_by_others(begin, cluster):
-    told = []
-
-    def limit(line):
-        told.append(line)
-        if "running" in line and sum("job array" in line for line in told) == 1:
-            time.sleep(2)
-            for job in cluster.ask("squeue", "-h", "-r", "-o", "%i").split():
-                # As the limit does; a minute is the shortest there is.
-                cluster.ask("scancel", "--signal=TERM", "--batch", job)
-
-    assert begin(limit, tasks=24, seconds=0.5, workers=3)
-    check_whole(begin.folder, 24)
-    assert sum("job array" in line for line in told) == 2
-
-
-def test_a_worker_that_refuses_is_heard(begin):
-    with pytest.raises(SpillwayError, match=r"error: made by Spillway 0.1, this is 0.2"):
-        begin(tasks=3, seconds=0.1, refuse="made by Spillway 0.1, this is 0.2")
+def test_another_version_is_refused_by_name(cluster, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    experiment = asked(out)
+    file = out / "experiment.json"
+    whole = json.loads(file.read_text())
+    whole["experiment"]["results"]["sharing.lqd"] = 99
+    file.write_text(json.dumps({**whole, "sha256": manifest._digest(whole["experiment"])}))
+    monkeypatch.setattr(slurm, "SETTLE_S", 1.0)
+    monkeypatch.setattr(slurm, "POLL_S", 0.5)
+    for name in ("PATH", "SLURM_CONF"):
+        monkeypatch.setenv(name, cluster.environment[name])
+    with pytest.raises(SpillwayError, match=r"another Spillway: sharing\.lqd 99 there, 1 here"):
+        experiment.run(on="slurm", workers=2)
 
 
 def test_what_sbatch_refuses(begin):
-    with pytest.raises(SpillwayError, match=r"refuses the jobs: .*invalid partition"):
-        begin(tasks=3, seconds=0.1, options=["--partition=nowhere"])
+    process = begin("--sbatch", "--partition=nowhere")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "invalid partition" in err
 
 
 def test_ctrl_c_ends_the_jobs(begin, cluster):
-    def interrupt(line):
-        if "running" in line:
-            time.sleep(1)
-            signal.raise_signal(signal.SIGINT)
-
-    assert begin(interrupt, tasks=100, seconds=1) is False
-    until = time.monotonic() + 20
-    while processes(begin.folder):
+    process = begin()
+    until = time.monotonic() + 60
+    while not workers(begin.out):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "the same command goes on from there" in err
+    while workers(begin.out):
         assert time.monotonic() < until
         time.sleep(0.1)
     # They have ended in order.
-    assert not list((begin.folder / "results" / "claims").iterdir())
-    assert begin(tasks=4, seconds=0.1)
-    check_whole(begin.folder, 4)
+    assert claims(begin.out) == []
