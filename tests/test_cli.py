@@ -136,7 +136,7 @@ def test_several_seeds_have_a_folder_each(command, tmp_path):
     (variant,) = outcome.json["variants"]
     assert variant["seeds"] == [1, 2, 3]
     assert names(tmp_path / "out") == ["experiment.json", "results", "runs", "runs.parquet"]
-    assert sorted(variant["folders"]) == [str(Path("out/runs", run)) for run in names("out/runs")]
+    assert variant["folders"] == [f"out/runs/seed-{seed}" for seed in (1, 2, 3)]
     alone = command("run", TINY, "--seed", 2, "--json")
     assert without_cost(variant["runs"][1]) == without_cost(alone.json)
 

@@ -1,10 +1,12 @@
 """Experiments: kept, gone on with, added to, refused, and shared among processes."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -279,6 +281,31 @@ def test_tables_are_kept_where_they_are_asked_for(tmp_path):
     assert with_tables.results[0][1][1].flows == alone.flows
     # Once they are there, they are not asked for anew.
     assert asked(out, tables=True).missing() == []
+
+
+def test_folders_are_named_once_and_for_all(tmp_path):
+    out = tmp_path / "out"
+    asked(out, vary=(), tables=True).run()
+    asked(out, vary=["switch.sharing=dt,lqd"], seeds="1", tables=True).run()
+    asked(out, vary=["switch.sharing=lqd"], seeds="1", more=["duration=2ms"], tables=True).run()
+    first, second, third, fourth = names(out / "runs")
+    assert (first, second, fourth) == ("seed-1", "seed-2", "sharing=lqd_seed-1")
+    # Of another duration, so with the beginning of its key.
+    assert re.fullmatch("sharing=lqd-[0-9a-f]{8}_seed-1", third)
+
+
+def test_a_folder_of_another_run_is_not_taken_for_one_s_own(tmp_path):
+    out = tmp_path / "out"
+    asked(out, tables=True).run()
+    (out / "experiment.json").unlink()
+    # The same again finds its folders; another scenario has others.
+    assert asked(out, tables=True).missing() == []
+    (out / "experiment.json").unlink()
+    other = asked(out, more=["switch.buffer=50KB"], tables=True).run()
+    buffers = {
+        tomllib.loads(run.scenario)["switch"]["buffer"] for _, runs in other.results for run in runs
+    }
+    assert buffers == {"50KB"} and len(names(out / "runs")) == 8
 
 
 def test_a_plug_in_is_known_by_what_is_in_it(tmp_path, counted):

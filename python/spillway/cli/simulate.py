@@ -396,6 +396,12 @@ def _experiment(
         document["pairs"] = compared.document()
         parts.append(tables.pairs(compared))
     display(document, Group(*parts), as_json)
+    if out is not None and not has_tables:
+        more = sorted(set(scenario.checked().tables).difference(_core.Simulation.always()))
+        if more:
+            say(
+                f"note: the tables that are recorded are not kept ({', '.join(more)}): add --tables"
+            )
     if has_tables:
         _note_empty(run for _, runs in shown.results for run in runs)
     if plot is not None and shown.done:

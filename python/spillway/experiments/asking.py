@@ -27,6 +27,7 @@ from spillway.experiments.manifest import (
     document,
     is_length,
     joined,
+    with_names,
 )
 from spillway.experiments.planning import Planned, empty_summaries, plan
 from spillway.experiments.variants import assigned, variants, within
@@ -114,6 +115,7 @@ def _kept(
         place = _place_of(asked, sets, scenario, folder)
         if place is not None:
             asked = joined(sets.pop(place), asked)
+        asked = with_names(asked, sets, lambda name, each: _is_of_another(folder, name, each))
         for name, source in sources.items():
             _copy(source, folder / name)
         for each, entry in zip(planned, entries, strict=True):
@@ -190,6 +192,15 @@ def _portable(scenario: Scenario, sources: dict[str, Path]) -> str:
     return read.resolved_with(copies) if copies else read.resolved
 
 
+def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
+    """Whether there are folders with this name of runs that no manifest knows, but of others."""
+    place = folder / RUNS / replace(entry, name=name).folder(entry.seeds[0])
+    if not place.is_dir():
+        return False
+    scenario = Scenario.load(place).plug(*scenario_of(entry, folder).plugins)
+    return keys.of_scenario(scenario.checked(), place, scenario.plugins)[0] != entry.key
+
+
 def _copy(source: Path, copy: Path) -> None:
     """Copies a file, unless there is a copy; its name tells what must be in it."""
     if not copy.exists():
@@ -210,7 +221,9 @@ def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
     for each in asked.entries:
         scenario = scenario_of(each, folder)
         key, _ = keys.of_scenario(scenario.checked(), folder, scenario.plugins)
-        entries.append(replace(each, key=key))
+        # The folders of its runs hold what they came to before.
+        name = each.name if key == each.key else f"{each.name}-{key[:8]}"
+        entries.append(replace(each, key=key, name=name))
     return replace(asked, entries=tuple(entries))
 
 

@@ -79,7 +79,8 @@ class Results(Sequence[Result]):
         """Where their tables are, if they are kept."""
         if self._experiment.folder is None or not self._experiment.has_tables:
             return {}
-        return {"folders": [str(self._experiment.tables_of(key)) for _, key in self._there]}
+        tables_of = self._experiment.tables_of
+        return {"folders": [str(tables_of(self._entry, seed)) for seed, _ in self._there]}
 
     def summaries(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """The summaries, by seed, one after the other."""
@@ -195,8 +196,8 @@ class Experiment:
         return [
             key
             for entry in self._asked.entries
-            for key in entry.run_keys().values()
-            if not self._is_there(key) and (self._only is None or key in self._only)
+            for seed, key in entry.run_keys().items()
+            if not self._is_there(entry, seed, key) and (self._only is None or key in self._only)
         ]
 
     def _count(self, _: Run) -> None:
@@ -216,23 +217,24 @@ class Experiment:
                     continue
                 scenario = scenario or self.scenario(entry)
                 parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
-                found.append(Run(key, " ".join(parts), entry.cost, scenario, seed))
+                folder = entry.folder(seed)
+                found.append(Run(key, " ".join(parts), entry.cost, scenario, seed, folder))
         return found
 
-    def _is_there(self, key: str) -> bool:
+    def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
         if not self.store.has(key):
             return False
-        if self._asked.has_tables and not self.tables_of(key).is_dir():
+        if self._asked.has_tables and not self.tables_of(entry, seed).is_dir():
             # Its numbers are known, but it was run when tables were not asked for.
             assert isinstance(self.store, Store)
             self.store.forget(key)
             return False
         return True
 
-    def tables_of(self, key: str) -> Path:
+    def tables_of(self, entry: Entry, seed: int) -> Path:
         """Where the tables of a run are, if they are kept."""
         assert self.folder is not None
-        return self.folder / RUNS / key
+        return self.folder / RUNS / entry.folder(seed)
 
     def _kept(self) -> Kept:
         if self._memory is not None:
@@ -251,8 +253,7 @@ class Experiment:
         if is_whole and isinstance(self.store, Store):
             self.store.tidy()
         if is_whole and self._asked.has_tables:
-            complete = (key for each in self._asked.entries for key in each.run_keys().values())
-            InFolders(self.folder / RUNS).tidy(complete)
+            InFolders(self.folder / RUNS).tidy()
 
     # What is there -------------------------------------------------------------------------------
 
@@ -322,8 +323,8 @@ class Experiment:
         """The result of a run that is there."""
         if self._memory is not None:
             return self._memory.results[key]
-        if self.folder is not None and self.tables_of(key).is_dir():
-            return Result.load(self.tables_of(key))
+        if self.folder is not None and self.tables_of(entry, seed).is_dir():
+            return Result.load(self.tables_of(entry, seed))
         return Result(
             self.numbers(key), self.scenario(entry).set(f"seed={seed}").checked().resolved
         )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,12 @@ class Entry:
     seeds: tuple[int, ...]
     plugins: str = ""
     """The folder of the plug-ins that it names, within that of all; empty without any."""
+    name: str | None = None
+    """How the folders of its runs begin, if there are any; that of no other variant."""
+
+    def folder(self, seed: int) -> str:
+        """The folder of a run."""
+        return f"{self.name}_seed-{seed}" if self.name else f"seed-{seed}"
 
     @property
     def identity(self) -> tuple[str, str | None]:
@@ -136,6 +143,31 @@ class Manifest:
         sync(folder)
 
 
+def with_names(
+    asked: Asked, sets: Sequence[Asked], is_taken: Callable[[str, Entry], bool] = lambda *_: False
+) -> Asked:
+    """A set whose new variants have names: their values and, where another has these, their keys.
+
+    `is_taken` tells whether a name is another's besides those of `sets`.
+    """
+    taken = {each.name for known in (*sets, asked) for each in known.entries}
+    entries = []
+    for each in asked.entries:
+        name = each.name
+        if name is None:
+            values = assigned(each.assignments)
+            plain = re.sub(r"[^\w.=%+-]+", "_", label(list(values), values))
+            name = plain[:_LONGEST_NAME]
+            if name in taken or name != plain or is_taken(name, each):
+                name = f"{name}-{each.key[:8]}"
+            taken.add(name)
+        entries.append(replace(each, name=name))
+    return replace(asked, entries=tuple(entries))
+
+
+_LONGEST_NAME = 120
+
+
 def joined(old: Asked, new: Asked) -> Asked:
     """A set with more variants, more seeds, or both; nothing is taken away."""
     entries = {each.identity: each for each in old.entries}
@@ -207,6 +239,7 @@ def _written(asked: Asked) -> dict[str, Any]:
                 "cost": each.cost,
                 "seeds": ranges(each.seeds),
                 "plugins": each.plugins,
+                "name": each.name,
                 "text": "" if each.text == like else squeezed(each.text, like),
             }
             for each in asked.entries
@@ -224,6 +257,7 @@ def _asked(found: dict[str, Any]) -> Asked:
             each["cost"],
             tuple(seed for low, high in each["seeds"] for seed in range(low, high + 1)),
             each["plugins"],
+            each["name"],
         )
         for each in found["variants"]
     )

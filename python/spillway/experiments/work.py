@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from spillway.tasks.segment import made, sync
 from spillway.tasks.store import Store
 
 RUNS = "runs"
-"""The folder of runs that have tables, each named by its key."""
+"""The folder of runs that have tables."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Run:
     cost: float | None
     scenario: Scenario
     seed: int
+    folder: str
+    """The name of its folder, if its tables are kept in one."""
 
 
 class Kept(Protocol):
@@ -74,23 +76,22 @@ class InFolders:
     def run(self, run: Run, scenario: Scenario, report: Callable[[Progress], object]) -> Result:
         """Runs it."""
         made(self._folder)
-        partial = self._folder / f"{run.key}.{secrets.token_hex(8)}.partial"
+        partial = self._folder / f"{run.folder}.{secrets.token_hex(8)}.partial"
         partial.mkdir()
         try:
             result = run_into(partial, scenario, report)
             if result.status != "interrupted":
                 checksums.write(partial, but="")
                 _synced(partial)
-                put(partial, self._folder / run.key)
+                put(partial, self._folder / run.folder)
             return result
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
-    def tidy(self, keys: Iterable[str]) -> None:
-        """Removes what killed workers have left of runs that are complete."""
-        for key in keys:
-            for left in self._folder.glob(f"{key}.*.partial"):
-                shutil.rmtree(left, ignore_errors=True)
+    def tidy(self) -> None:
+        """Removes what killed workers have left, when all runs are complete."""
+        for left in self._folder.glob("*.partial"):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def put(partial: Path, place: Path) -> None:
