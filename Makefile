@@ -86,8 +86,9 @@ $(VENV)/.ray: $(VENV)/.tools requirements-ray.lock
 
 ## cluster-test: a Slurm and a Ray on this machine that lose workers; Debian's Slurm, as root
 cluster-test: build $(VENV)/.ray
-	command -v slurmctld slurmd sbatch >/dev/null || \
-		apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client
+	@command -v slurmctld slurmd sbatch >/dev/null || \
+		apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client || \
+		echo "no Slurm can be installed: its tests are skipped"
 	$(BIN)/pytest -q -m cluster tests/cluster
 
 ## rl: agents of ACC, trained and not, and the best setting that never changes: docs/learning.md

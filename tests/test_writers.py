@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import threading
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -127,3 +128,25 @@ def test_an_experiment_goes_on_when_the_disk_is_no_longer_full(command, monkeypa
     assert outcome.status == 1 and "No space left on device" in outcome.err
     assert 0 < spillway.load("o").done < 4
     assert command(*asked, "--json").json["done"] == 4
+
+
+def test_a_rename_that_is_told_to_have_failed_is_settled_by_a_look(tmp_path, monkeypatch):
+    """As over NFS, when the answer of the first attempt was lost."""
+    replace = Path.replace
+
+    def lost(self, target):
+        replace(self, target)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(Path, "replace", lost)
+    with whole_file(tmp_path / "file") as partial:
+        partial.write_text("new")
+    assert (tmp_path / "file").read_text() == "new" and names(tmp_path) == ["file"]
+
+    def fails(self, target):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(PermissionError), whole_file(tmp_path / "file") as partial:
+        partial.write_text("newer")
+    assert (tmp_path / "file").read_text() == "new" and names(tmp_path) == ["file"]

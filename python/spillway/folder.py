@@ -142,11 +142,21 @@ def whole_file(file: Path, force: bool = True) -> Iterator[Path]:
     try:
         yield partial
         if force:
-            partial.replace(file)
+            _replace(partial, file)
         else:
             _put_new(partial, file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _replace(partial: Path, file: Path) -> None:
+    """Renames; over NFS what was done may be told to have failed, so what is there decides."""
+    number = partial.stat().st_ino
+    try:
+        partial.replace(file)
+    except OSError:
+        if partial.exists() or not file.exists() or file.stat().st_ino != number:
+            raise
 
 
 def _put_new(partial: Path, file: Path) -> None:
