@@ -55,6 +55,8 @@ def quantile_of(forest, leaves, share):
 def test_predictions_are_those_of_scikit_learn_to_the_bit(grown):
     forest, others, _ = grown
     scaled = (others / forest.scale).astype(np.float32)
+    with pytest.raises(ScenarioError, match="method: 'pont' is not known"):
+        Model.of(forest, "pont")
     model = Model.of(forest, "point")
     expected = forest.forest.predict(scaled)
     assert (model.log_sizes(others) == expected).all()

@@ -317,6 +317,8 @@ def test_theorem_2_is_tried_with_one_drop_not_predicted():
     arrivals = Arrivals.of_slots(2, [[1, 1], [1, 1], [1, 0], [0, 0], [1]])
     error = slotted.prediction_error(arrivals, [False] * 9, buffer=3)
     assert (error.eta, error.eta_bound) == (8 / 6, 8 / 7)
+    with pytest.raises(spillway.ScenarioError, match="LQD has no tye"):
+        slotted.prediction_error(arrivals, [False] * 9, buffer=3, tye="last")
 
 
 def test_a_ratio_without_packets_is_one_or_infinite():

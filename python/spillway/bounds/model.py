@@ -81,9 +81,9 @@ class Model(ForestModel):
                 model has it: all of that, or nothing.
 
         Raises:
-            KeyError: There is no such method.
-            ScenarioError: `training` lacks something.
+            ScenarioError: There is no such method, or `training` lacks something.
         """
+        check_method(method)
         arrays = {**forest_file.arrays(grown.forest), **_SIZES[method](grown)}
         metadata = {
             "kind": "regression",

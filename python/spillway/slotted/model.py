@@ -149,6 +149,9 @@ def prediction_error(
         ScenarioError: There is not one prediction for each packet, or a value is not valid.
     """
     check(arrivals, buffer)
+    unknown = next((name for name in rule if name not in ("count_arrival", "tie")), None)
+    if unknown is not None:
+        raise ScenarioError(f"LQD has no {unknown}", "valid here: count_arrival, tie")
     labels = _labels(predictions, len(arrivals))
     lqd, follow, eta, bound, counts = _core.prediction_error(arrivals._core, buffer, labels, rule)
     return PredictionError(lqd, follow, eta, bound, *counts)
