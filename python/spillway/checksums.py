@@ -74,6 +74,13 @@ def listed(folder: Path) -> set[str] | None:
     return set(_listed(folder / FILE)) if (folder / FILE).is_file() else None
 
 
+def is_whole(folder: Path) -> bool:
+    """Whether all files that were written to a folder are there, whatever is in them."""
+    if not (folder / FILE).is_file():
+        return False
+    return all((folder / name).is_file() for name in _listed(folder / FILE))
+
+
 def lists(file: Path) -> bool:
     """Whether a file was written to a folder of results."""
     names = file.parent / FILE

@@ -214,6 +214,9 @@ class OutputFolder:
             return
         if not self.force:
             raise taken(self.place)
+        if (self.place / "experiment.json").is_file():
+            hint = "choose another place, or take the folder away"
+            raise ScenarioError(f"{self.place} is an experiment, and is not replaced by this", hint)
         if not self._is_one(self.place):
             hint = "only what an earlier run has written is replaced"
             raise ScenarioError(f"{self.place} is not {self._what} and is not replaced", hint)

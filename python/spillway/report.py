@@ -12,9 +12,9 @@ from typing import Any
 from spillway import _core, checksums, html, plots, tables
 from spillway.arguments import seeds_told
 from spillway.errors import ScenarioError
-from spillway.experiments.asking import is_one as is_experiment
 from spillway.experiments.asking import load
 from spillway.experiments.experiment import Experiment
+from spillway.experiments.held import is_one as is_experiment
 from spillway.experiments.manifest import FILE as EXPERIMENT
 from spillway.folder import SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims

@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from spillway.experiments.statistics import Measured, least, mean, measured
-from spillway.metrics import Metric, of_table
+from spillway.experiments.statistics import Measured, mean
+from spillway.metrics import Metric
 
 if TYPE_CHECKING:
     from spillway.experiments.experiment import Experiment
@@ -199,17 +199,16 @@ def experiment(shown: Experiment) -> RenderableType:
     title = _experiment_title(shown)
     if not shown.done:
         return title
-    metrics = of_table(shown.metrics, shown.witnesses())
-    columns = measured(metrics, [runs.summaries() for _, runs in shown.results])
+    columns, marked = shown.measured()
+    metrics = [column.metric for column in columns]
     labels = _labels(shown)
     same = shown.identical
-    judged = [number for number, metric in enumerate(metrics) if metric.less_is_better]
-    best = dict(zip(judged, least([columns[number].values for number in judged]), strict=True))
-    won = [metrics[number].name for number, place in best.items() if place is not None]
+    judged = [metric for metric in metrics if metric.less_is_better]
+    won = [metric.name for metric, place in zip(metrics, marked, strict=True) if place is not None]
     cells = [
         [
             # What is one run several times has no interval.
-            _cell(column, place, place == best.get(number), is_repeated=same[place])
+            _cell(column, place, place == marked[number], is_repeated=same[place])
             for place in range(len(labels))
         ]
         for number, column in enumerate(columns)
@@ -257,19 +256,22 @@ def _labels(shown: Experiment) -> list[str]:
 def pairs(shown: Pairs) -> RenderableType:
     """Variants beside their baselines: differences, and what can be said of them."""
     against = list(dict.fromkeys(pair.against for pair in shown))
-    by_label: dict[str, list[Pair]] = {}
+    by_variant: dict[int, list[Pair]] = {}
     for pair in shown:
-        by_label.setdefault(pair.label, []).append(pair)
+        by_variant.setdefault(pair.place, []).append(pair)
     labels = [
-        label if len(against) == 1 else f"{label} against {each[0].against}"
-        for label, each in by_label.items()
+        each[0].label if len(against) == 1 else f"{each[0].label} against {each[0].against}"
+        for each in by_variant.values()
     ]
+    most = max((pair.found.n for pair in shown), default=0)
     cells = [
-        [_pair_cell(each[number], metric) for each in by_label.values()]
+        [_pair_cell(each[number], metric, most) for each in by_variant.values()]
         for number, metric in enumerate(shown.metrics)
     ]
     of = f"against {against[0]}" if len(against) == 1 else "in pairs"
-    title = Text.assemble((of, "bold"), "  differences with the same seeds ± 95% interval")
+    title = Text.assemble(
+        (of, "bold"), f"  n = {most}, differences with the same seeds ± 95% interval"
+    )
     count = len(shown)
     sure = "95%" if count == 1 else f"95% for all {count} of them together"
     told = (
@@ -279,8 +281,11 @@ def pairs(shown: Pairs) -> RenderableType:
     return Group(title, SideBySide(labels, shown.metrics, cells), Text(told, "dim"))
 
 
-def _pair_cell(pair: Pair, metric: Metric) -> Text:
-    """A difference in percent, or in the metric's unit where the baseline is 0."""
+def _pair_cell(pair: Pair, metric: Metric, most: int) -> Text:
+    """A difference in percent, or in the metric's unit where the baseline is 0.
+
+    It says of how many seeds it is, where others are of more.
+    """
     found = pair.found
     if found.difference is None:
         return Text("-")
@@ -299,6 +304,8 @@ def _pair_cell(pair: Pair, metric: Metric) -> Text:
     text = Text(f"{sign}{show(abs(found.difference))}", style)
     if found.half is not None:
         text.append(f"\n±{show(found.half)}", "dim not bold")
+    if found.n < most:
+        text.append(f"\nn={found.n}", "dim not bold")
     return text
 
 

@@ -363,10 +363,11 @@ def _experiment(
     from spillway import tables
     from spillway.experiments.asking import experiment
     from spillway.experiments.engines import start
-    from spillway.experiments.pairs import baselines
     from spillway.progress import ProgressBar
 
     start.check(on, out)
+    if sbatch and on != "slurm":
+        raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")
     shown = experiment(
         scenario,
         vary=vary,
@@ -375,9 +376,8 @@ def _experiment(
         force=force,
         tables=has_tables and out is not None,
         metrics=() if metrics is None else metrics.split(","),
+        against=against or (),
     )
-    if against is not None:
-        baselines(shown, against)
     missing = len(shown.missing())
     if missing < shown.total:
         say(f"{shown.total - missing} of {shown.total} runs are there already, in {out}")
@@ -396,7 +396,7 @@ def _experiment(
         document["pairs"] = compared.document()
         parts.append(tables.pairs(compared))
     display(document, Group(*parts), as_json)
-    if out is not None and not has_tables:
+    if out is not None and not shown.has_tables:
         more = sorted(set(scenario.checked().tables).difference(_core.Simulation.always()))
         if more:
             say(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import secrets
-import shutil
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,9 +12,9 @@ from pathlib import Path
 from spillway import _core
 from spillway.arguments import Assignments, Seeds, Vary, assignments_of, seeds_of
 from spillway.checksums import digest
-from spillway.errors import ScenarioError, SpillwayError
-from spillway.experiments import keys
-from spillway.experiments.experiment import PLUGINS, RESULTS, TABLE, Experiment, scenario_of
+from spillway.errors import ScenarioError, ScenarioWarning
+from spillway.experiments import held, keys
+from spillway.experiments.experiment import PLUGINS, RESULTS, Experiment, scenario_of
 from spillway.experiments.manifest import (
     FILE,
     Asked,
@@ -28,24 +25,20 @@ from spillway.experiments.manifest import (
     is_length,
     joined,
     with_names,
+    without_other_plugins,
 )
+from spillway.experiments.pairs import baselines
 from spillway.experiments.planning import Planned, empty_summaries, plan
 from spillway.experiments.variants import assigned, variants, within
-from spillway.experiments.work import RUNS, put
-from spillway.folder import INPUTS, check_place, is_result, path_of, taken, whole_file
+from spillway.experiments.work import RUNS
+from spillway.folder import INPUTS, path_of
 from spillway.inputs import copy_name
 from spillway.metrics import Chosen, choose
 from spillway.plugins import Plugins, plugins_of
-from spillway.plugins.base import Plugin
 from spillway.plugins.content import content
-from spillway.plugins.packing import packed
 from spillway.scenario import Scenario, Source
 from spillway.tasks.memory import Memory
-from spillway.tasks.segment import sync
 from spillway.tasks.store import Store
-
-_OWN = {INPUTS, RESULTS, RUNS, TABLE, PLUGINS, "slurm"}
-"""What an experiment's folder may have besides its manifest."""
 
 
 def experiment(
@@ -59,6 +52,7 @@ def experiment(
     force: bool = False,
     tables: bool = False,
     metrics: Chosen = (),
+    against: Assignments = (),
 ) -> Experiment:
     """Variants of a scenario with several seeds: checked, and not run yet (`Experiment.run`).
 
@@ -78,49 +72,59 @@ def experiment(
         tables: Keep the tables of every run: in `out`, or without it in memory.
         metrics: What tables, plots and reports show: a text such as `short.p99,drops`, or a list;
             docs/results.md has their names.
+        against: The baseline of `Experiment.pairs`, to be checked before anything is run.
 
     Raises:
         ScenarioError: Something of this is wrong; nothing was changed.
     """
     scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
     several = None if seeds is None else seeds_of(seeds)
+    base = assignments_of(against)
     folder = None if out is None else path_of(out)
     if folder is not None:
-        _check_held(folder, force)
+        held.check(folder, force)
     planned = plan(scenario, variants(vary), several, is_kept=folder is not None)
     shown = tuple(choose(metrics, empty_summaries(planned)) if metrics else ())
     name = planned[0].scenario.checked().name
     if folder is not None:
-        return _kept(scenario, planned, Asked(name, (), shown, tables), folder, force)
+        asked = Asked(name, (), shown, tables)
+        return _kept(scenario, planned, asked, folder, force, base)
     entries = tuple(_entry(each, each.scenario.checked().resolved) for each in planned)
     scenarios = {each.key: each.scenario for each in planned}
     asked = Asked(name, entries, shown, tables)
+    _check_against(asked, base)
     return Experiment(asked, Memory(), scenarios=scenarios, keeps_tables=tables)
 
 
 def _kept(
-    scenario: Scenario, planned: Sequence[Planned], asked: Asked, folder: Path, force: bool
+    scenario: Scenario,
+    planned: Sequence[Planned],
+    asked: Asked,
+    folder: Path,
+    force: bool,
+    against: Sequence[str],
 ) -> Experiment:
     """An experiment in a folder, which goes on with what is there."""
     sources: dict[str, Path] = {}
     entries = tuple(_portable_entry(each, sources) for each in planned)
     asked = replace(asked, entries=entries)
-    if force and folder.exists():
-        shutil.rmtree(folder)
+    if force:
+        _check_against(asked, against)
+        held.empty(folder)
     store = Store(folder / RESULTS)
     store.check()
     with _alone(store):
-        old = Manifest.load(folder) if is_one(folder) else None
-        sets = [] if old is None else [_of_today(each, old, folder) for each in old.sets]
+        sets = _sets(folder, asked)
         place = _place_of(asked, sets, scenario, folder)
         if place is not None:
             asked = joined(sets.pop(place), asked)
         asked = with_names(asked, sets, lambda name, each: _is_of_another(folder, name, each))
+        _check_against(asked, against)
         for name, source in sources.items():
-            _copy(source, folder / name)
+            held.copy(source, folder / name)
         for each, entry in zip(planned, entries, strict=True):
             if entry.plugins:
-                _pack(each.scenario.plugins, folder / PLUGINS / entry.plugins)
+                held.pack(each.scenario.plugins, folder / PLUGINS / entry.pack)
         Manifest(_core.__version__, _core.results(), (*sets, asked)).write(folder)
     store.refresh()
     scenarios = {
@@ -130,24 +134,31 @@ def _kept(
     return Experiment(asked, store, folder=folder, scenarios=scenarios)
 
 
+def _sets(folder: Path, asked: Asked) -> list[Asked]:
+    """What a folder was asked for before, as far as it can be beside this."""
+    if not held.is_one(folder):
+        return []
+    old = Manifest.load(folder)
+    found = [without_other_plugins(each, asked) for each in old.sets]
+    left_out = sum(len(each.entries) for each in old.sets) - sum(
+        len(each.entries) for each in found
+    )
+    if left_out:
+        text = f"{left_out} variants in {folder} are of plug-ins that were something else then"
+        warnings.warn(ScenarioWarning(f"{text}: they are left out"), stacklevel=5)
+    return [_of_today(each, old, folder) for each in found if each.entries]
+
+
+def _check_against(asked: Asked, against: Sequence[str]) -> None:
+    """Refuses a baseline that there is not."""
+    if against:
+        baselines(Experiment(asked, Memory()), against)
+
+
 def _portable_entry(each: Planned, sources: dict[str, Path]) -> Entry:
     """A variant whose files and plug-ins are copies; `sources` learns of the files."""
-    plugins = sorted(map(content, each.scenario.plugins))
-    pack = hashlib.sha256(" ".join(plugins).encode()).hexdigest()[:16] if plugins else ""
-    return replace(_entry(each, _portable(each.scenario, sources)), plugins=pack)
-
-
-def _pack(plugins: Sequence[type[Plugin]], folder: Path) -> None:
-    """Copies plug-ins, unless there are copies; the folder's name tells what is in it."""
-    if folder.is_dir():
-        return
-    folder.parent.mkdir(exist_ok=True)
-    partial = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}.partial")
-    try:
-        packed(plugins, partial)
-        put(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    plugins = sorted(f"{plugin.id}={content(plugin)}" for plugin in each.scenario.plugins)
+    return replace(_entry(each, _portable(each.scenario, sources)), plugins=tuple(plugins))
 
 
 @contextmanager
@@ -159,21 +170,6 @@ def _alone(store: Store) -> Iterator[None]:
         yield
     finally:
         store.claims.close()
-
-
-def _check_held(folder: Path, force: bool) -> None:
-    """Refuses a place that is taken by something else, or where nothing can be written."""
-    check_place(folder)
-    if not os.path.lexists(folder) or (is_one(folder) and not force):
-        return
-    is_begun = folder.is_dir() and {file.name for file in folder.iterdir()} <= _OWN
-    if is_begun and not force:
-        return
-    if not force:
-        raise taken(folder)
-    if not (is_begun or is_one(folder) or is_result(folder)):
-        hint = "only what an earlier run has written is replaced"
-        raise ScenarioError(f"{folder} is not a result and is not replaced", hint)
 
 
 def _entry(each: Planned, text: str) -> Entry:
@@ -201,18 +197,6 @@ def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
     return keys.of_scenario(scenario.checked(), place, scenario.plugins)[0] != entry.key
 
 
-def _copy(source: Path, copy: Path) -> None:
-    """Copies a file, unless there is a copy; its name tells what must be in it."""
-    if not copy.exists():
-        copy.parent.mkdir(exist_ok=True)
-        with whole_file(copy) as partial:
-            shutil.copyfile(source, partial)
-            sync(partial)
-    if not digest(copy).startswith(copy.name.partition("-")[0]):
-        hint = "ask again, and do not change the file meanwhile; a damaged copy may be deleted"
-        raise SpillwayError(f"{copy} is not what {source} was when it was read", hint)
-
-
 def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
     """A set with the keys that its runs have now, which differ where results numbers do."""
     if manifest.results == _core.results():
@@ -236,6 +220,9 @@ def _place_of(asked: Asked, sets: Sequence[Asked], scenario: Scenario, folder: P
     is_beside = not sets
     others: list[str] = []
     for place, old in reversed(list(enumerate(sets))):
+        if old.has_varied_seed() != asked.has_varied_seed():
+            is_beside = True
+            continue
         first = old.entries[0]
         before = document(first.text)
         try:
@@ -280,9 +267,5 @@ def load(folder: str | Path) -> Experiment:
     manifest = Manifest.load(place)
     store = Store(place / RESULTS)
     store.refresh()
-    return Experiment(manifest.sets[-1], store, folder=place, version=manifest.version)
-
-
-def is_one(folder: Path) -> bool:
-    """Whether a folder holds an experiment."""
-    return (folder / FILE).is_file()
+    newest, version, results = manifest.sets[-1], manifest.version, manifest.results
+    return Experiment(newest, store, folder=place, version=version, results=results)

@@ -11,16 +11,25 @@ from typing import TYPE_CHECKING, Any, overload
 
 from spillway import _core
 from spillway.arguments import Assignments, assignments_of, callback, whole
-from spillway.errors import Interrupted, SpillwayError
+from spillway.checksums import is_whole
+from spillway.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.experiments.engines import Told, start, untold
 from spillway.experiments.frame import Frame, frame, keys_in, keys_there
 from spillway.experiments.manifest import Asked, Entry, Manifest
 from spillway.experiments.pairs import Pairs, paired
 from spillway.experiments.records import summary_of
-from spillway.experiments.statistics import Glance, across_seeds, glance
+from spillway.experiments.statistics import (
+    Glance,
+    Measured,
+    across_seeds,
+    best,
+    glance,
+    mean,
+    measured,
+)
 from spillway.experiments.variants import Variant
 from spillway.experiments.work import RUNS, InFolders, InMemory, Kept, Numbers, Run, work
-from spillway.metrics import Chosen, choose
+from spillway.metrics import Chosen, choose, of_table
 from spillway.plugins.packing import unpacked
 from spillway.progress import Follow
 from spillway.result import Result
@@ -41,7 +50,7 @@ _STATUSES = ("complete", "stopped", "deadlock", "interrupted")
 
 def scenario_of(entry: Entry, folder: Path) -> Scenario:
     """The scenario of a variant, from what its folder holds."""
-    plugins = unpacked(folder / PLUGINS / entry.plugins) if entry.plugins else ()
+    plugins = unpacked(folder / PLUGINS / entry.pack) if entry.plugins else ()
     return Scenario(entry.text, folder, plugins=plugins)
 
 
@@ -102,6 +111,7 @@ class Experiment:
         folder: Path | None = None,
         scenarios: Mapping[str, Scenario] | None = None,
         version: str = _core.__version__,
+        results: Mapping[str, int] | None = None,
         only: Collection[str] | None = None,
         keeps_tables: bool = False,
     ) -> None:
@@ -111,6 +121,7 @@ class Experiment:
         self.version = version
         """Of Spillway, when it was last asked for."""
         self._asked = asked
+        self._results = results
         self._only = only
         self._glanced: Glance | None = None
         self._lock = threading.Lock()
@@ -120,7 +131,6 @@ class Experiment:
         self._memory = InMemory() if folder is None and keeps_tables else None
         self.is_interrupted = False
         """Whether Ctrl-C has ended it in this process."""
-        self._values = asked.values()
         self.variants = [
             Variant(label, each.assignments)
             for label, each in zip(asked.labels(), asked.entries, strict=True)
@@ -155,7 +165,8 @@ class Experiment:
             told: Called with a line for people when something happens elsewhere.
 
         Raises:
-            ScenarioError: There is no such engine here, or no folder.
+            ScenarioError: There is no such engine here, or no folder; or it was asked for by a
+                Spillway with other results.
             SpillwayError: Workers elsewhere have ended without doing anything.
             Interrupted: Ctrl-C, or SIGTERM in a program; its `result` is the experiment. What is
                 complete is kept, and is not run again.
@@ -167,6 +178,7 @@ class Experiment:
         whole("workers", workers, 1)
         callback("follow", follow)
         start.check(on, self.folder)
+        self.check_same()
         self.is_interrupted = False
         try:
             if self.folder is None or on == "local":
@@ -189,6 +201,28 @@ class Experiment:
             self.is_interrupted = True
             raise Interrupted(self)
         return self
+
+    def check_same(self) -> None:
+        """Refuses an experiment whose keys would stand for other results here.
+
+        Raises:
+            ScenarioError: It was asked for by a Spillway with other results.
+        """
+        own, results = _core.results(), self._results
+        if results is None or (results == own and self.version == _core.__version__):
+            return
+        different = [
+            f"{name} {results.get(name, 'unknown')} there, {own.get(name, 'unknown')} here"
+            for name in {**results, **own}
+            if results.get(name) != own.get(name)
+        ]
+        if self.version != _core.__version__:
+            different.insert(0, f"version {self.version} there, {_core.__version__} here")
+        more = f", and {len(different) - 3} more" if len(different) > 3 else ""
+        raise ScenarioError(
+            f"{self.folder} was asked for by another Spillway: {', '.join(different[:3])}{more}",
+            "install the same version everywhere, or ask again with this one",
+        )
 
     def left(self) -> list[str]:
         """The keys of the runs that are not there yet."""
@@ -219,12 +253,13 @@ class Experiment:
                 parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
                 folder = entry.folder(seed)
                 found.append(Run(key, " ".join(parts), entry.cost, scenario, seed, folder))
-        return found
+        # Seed by seed: what is interrupted can be compared.
+        return sorted(found, key=lambda run: run.seed)
 
     def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
         if not self.store.has(key):
             return False
-        if self._asked.has_tables and not self.tables_of(entry, seed).is_dir():
+        if self._asked.has_tables and not is_whole(self.tables_of(entry, seed)):
             # Its numbers are known, but it was run when tables were not asked for.
             assert isinstance(self.store, Store)
             self.store.forget(key)
@@ -329,9 +364,10 @@ class Experiment:
             self.numbers(key), self.scenario(entry).set(f"seed={seed}").checked().resolved
         )
 
-    def values_of(self, place: int) -> dict[str, str]:
-        """The values of the varied keys of the variant with this index; empty if a key is unset."""
-        return self._values[place]
+    @property
+    def asked(self) -> Asked:
+        """What it was asked for."""
+        return self._asked
 
     def witnesses(self) -> list[Summary]:
         """Summaries that together have every metric of all runs, and every class that has flows."""
@@ -363,6 +399,7 @@ class Experiment:
             "metrics": self.metrics,
             "done": self.done,
             "asked": self.total,
+            "table": self._table(),
             "variants": [
                 {
                     "label": variant.label,
@@ -373,6 +410,35 @@ class Experiment:
                 for variant, runs in self.results
             ],
         }
+
+    def measured(self) -> tuple[list[Measured], list[int | None]]:
+        """The metrics that are shown, and of each the index of the variant that is marked as best.
+
+        None if no run is there.
+        """
+        if not self.done:
+            return [], []
+        metrics = of_table(self.metrics, self.witnesses())
+        columns = measured(metrics, [runs.summaries() for _, runs in self.results])
+        return columns, best(columns, self.identical)
+
+    def _table(self) -> list[dict[str, Any]]:
+        rows = []
+        for column, place in zip(*self.measured(), strict=True):
+            for number, variant in enumerate(self.variants):
+                own = mean(column.values[number].values())
+                rows.append(
+                    {
+                        "metric": column.metric.key,
+                        "label": variant.label,
+                        "n": own.n,
+                        "mean": own.mean,
+                        "interval": own.interval,
+                        "few_samples": column.few[number],
+                        "best": place == number,
+                    }
+                )
+        return rows
 
     def frame(self) -> Frame:
         """A row for every run that is there.
@@ -401,7 +467,8 @@ class Experiment:
             metrics: Their names (docs/results.md); by default those of the table.
 
         Raises:
-            ScenarioError: No variant has these values, or there is no such metric.
+            ScenarioError: No variant has these values, or several; there is no such metric, or no
+                run yet.
         """
         return paired(self, assignments_of(against), metrics)
 

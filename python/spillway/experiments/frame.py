@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
-from spillway.errors import ScenarioError
+from spillway.errors import ScenarioError, SpillwayError
 from spillway.experiments.manifest import Asked, document
 from spillway.experiments.variants import assigned, within
-from spillway.folder import whole_file
+from spillway.folder import INPUTS, check_file, whole_file
 from spillway.summary_paths import flat
 
 if TYPE_CHECKING:
@@ -33,11 +34,21 @@ class Frame:
     arrow: pa.Table
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a data frame of pandas, which must be installed. Columns with nulls become floats."""
+        """As a data frame of pandas. Columns with nulls become floats.
+
+        Raises:
+            SpillwayError: pandas is not installed.
+        """
+        _check_installed("pandas")
         return self.arrow.to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """As a data frame of Polars, which must be installed."""
+        """As a data frame of Polars.
+
+        Raises:
+            SpillwayError: Polars is not installed.
+        """
+        _check_installed("polars")
         import polars as pl
 
         found = pl.from_arrow(self.arrow)
@@ -45,7 +56,12 @@ class Frame:
         return found
 
     def write(self, file: str | Path) -> None:
-        """Writes it to a file of Parquet, in place of what is there."""
+        """Writes it to a file of Parquet, in place of what is there.
+
+        Raises:
+            ScenarioError: No file can be there.
+        """
+        check_file(Path(file))
         with whole_file(Path(file)) as partial:
             parquet.write(self.arrow, partial)
 
@@ -58,6 +74,11 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"<Frame of {self.arrow.num_rows} runs and {self.arrow.num_columns} columns>"
+
+
+def _check_installed(library: str) -> None:
+    if importlib.util.find_spec(library) is None:
+        raise SpillwayError(f"{library} is not installed", f"pip install {library}")
 
 
 def frame(
@@ -77,10 +98,12 @@ def frame(
         told[key] = _distinct([within(each, key) for each in documents], texts)
     rows: dict[str, list[Any]] = {name: [] for name in ("key", *told, "seed", "status")}
     columns: dict[str, _Column] = {}
+    seen: set[str] = set()
     for place, entry in enumerate(entries):
         for seed, key in entry.run_keys().items():
-            if not store.has(key):
+            if not store.has(key) or key in seen:
                 continue
+            seen.add(key)
             summary = numbers(key)
             count = len(rows["key"])
             rows["key"].append(key)
@@ -104,7 +127,7 @@ def frame(
 def keys_there(sets: Sequence[Asked], store: Store | Memory) -> list[str]:
     """The keys of the runs that are there, in the order of the table's rows."""
     keys = (key for asked in sets for each in asked.entries for key in each.run_keys().values())
-    return [key for key in keys if store.has(key)]
+    return [key for key in dict.fromkeys(keys) if store.has(key)]
 
 
 def keys_in(file: Path) -> list[str] | None:
@@ -121,8 +144,9 @@ def _distinct(values: Sequence[Any], texts: Sequence[str | None]) -> list[Any]:
     by_text: dict[str | None, Any] = dict(zip(texts, values, strict=True))
     known = [repr(value) for value in by_text.values()]
     is_clear = len(set(known)) == len(known) or None in by_text
+    has_copies = any(str(value).startswith(f"{INPUTS}/") for value in values)
     has_tables = any(isinstance(value, (dict, list)) for value in values)
-    if is_clear and not has_tables:
+    if is_clear and not has_tables and not has_copies:
         return list(values)
     return [str(value) if text is None else text for value, text in zip(values, texts, strict=True)]
 

@@ -38,7 +38,7 @@ def of_scenario(
     del values["seed"]
     what = {
         "numbers": NUMBERS,
-        "scenario": _meaning(values),
+        "scenario": meaning(values),
         "results": read.results,
         "plugins": sorted(map(known_by, plugins)),
     }
@@ -51,12 +51,12 @@ def of_run(scenario: str, seed: int) -> str:
     return hashlib.sha256(f"{scenario} {seed}".encode()).hexdigest()[:32]
 
 
-def _meaning(value: Any) -> Any:
-    """A value, in which 1 and 1.0 are the same, and 200KB and 0.2MB."""
+def meaning(value: Any) -> Any:
+    """A value of a scenario, in which 1 and 1.0 are the same, and 200KB and 0.2MB."""
     if isinstance(value, dict):
-        return {key: _meaning(each) for key, each in value.items()}
+        return {key: meaning(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_meaning(each) for each in value]
+        return [meaning(each) for each in value]
     if isinstance(value, str):
         return str(exact(value) or value)
     return int(value) if isinstance(value, float) and value.is_integer() else value

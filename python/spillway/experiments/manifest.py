@@ -38,10 +38,16 @@ class Entry:
     """The key of its scenario with any seed."""
     cost: float
     seeds: tuple[int, ...]
-    plugins: str = ""
-    """The folder of the plug-ins that it names, within that of all; empty without any."""
+    plugins: tuple[str, ...] = ()
+    """The ids of the plug-ins that it names, each with a checksum of its content behind a =."""
     name: str | None = None
     """How the folders of its runs begin, if there are any; that of no other variant."""
+
+    @property
+    def pack(self) -> str:
+        """The folder of its plug-ins, within that of all; empty without any."""
+        text = " ".join(self.plugins)
+        return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
     def folder(self, seed: int) -> str:
         """The folder of a run."""
@@ -50,7 +56,12 @@ class Entry:
     @property
     def identity(self) -> tuple[str, str | None]:
         """What no other variant has: the scenario and, if it is varied, the seed."""
-        return self.key, assigned(self.assignments).get("seed")
+        return self.key, self.fixed_seed
+
+    @property
+    def fixed_seed(self) -> str | None:
+        """The seed, if it is a key that is varied."""
+        return assigned(self.assignments).get("seed")
 
     def run_keys(self) -> dict[int, str]:
         """The keys of its runs, by seed."""
@@ -68,22 +79,29 @@ class Asked:
     has_tables: bool
     """Whether every run has a folder with its tables."""
 
-    def values(self) -> list[dict[str, str]]:
-        """The values of the varied keys, by variant; empty if a key is unset."""
-        varied = list(dict.fromkeys(key for each in self.entries for key in _keys(each)))
-        found = []
-        for each in self.entries:
-            own = assigned(each.assignments)
-            if not set(varied) <= own.keys():
-                # It was asked for when another key was varied, and has its own value of this one.
-                values = document(each.text)
-                own = {key: str(within(values, key) or "") for key in varied} | own
-            found.append({key: own[key] for key in varied})
-        return found
+    def varied(self) -> list[str]:
+        """The keys that are varied."""
+        return list(dict.fromkeys(key for each in self.entries for key in _keys(each)))
 
     def labels(self) -> list[str]:
         """What distinguishes the variants, in their order."""
-        return [label(list(values), values) for values in self.values()]
+        keys = self.varied()
+        found = []
+        for each in self.entries:
+            own = assigned(each.assignments)
+            if not set(keys) <= own.keys():
+                # It was asked for when another key was varied, and has its own value of this one.
+                values = document(each.text)
+                own = {key: _told(within(values, key)) for key in keys} | own
+            found.append(label(keys, own))
+        return [
+            name if found.count(name) == 1 else f"{name} {each.key[:6]}".strip()
+            for name, each in zip(found, self.entries, strict=True)
+        ]
+
+    def has_varied_seed(self) -> bool:
+        """Whether the seed is a key that is varied."""
+        return "seed" in self.varied()
 
 
 @dataclass(frozen=True)
@@ -159,7 +177,7 @@ def with_names(
             plain = re.sub(r"[^\w.=%+-]+", "_", label(list(values), values))
             name = plain[:_LONGEST_NAME]
             if name in taken or name != plain or is_taken(name, each):
-                name = f"{name}-{each.key[:8]}"
+                name = f"{name}-{each.key[:8]}".strip("-")
             taken.add(name)
         entries.append(replace(each, name=name))
     return replace(asked, entries=tuple(entries))
@@ -169,8 +187,17 @@ _LONGEST_NAME = 120
 
 
 def joined(old: Asked, new: Asked) -> Asked:
-    """A set with more variants, more seeds, or both; nothing is taken away."""
-    entries = {each.identity: each for each in old.entries}
+    """A set with more variants, more seeds, or both.
+
+    What was asked for with the same words, and is something else now, such as another content of a
+    file, is left out: its runs stay in the store.
+    """
+    fresh = {each.assignments: each.identity for each in new.entries}
+    entries = {
+        each.identity: each
+        for each in old.entries
+        if fresh.get(each.assignments, each.identity) == each.identity
+    }
     for each in new.entries:
         known = entries.setdefault(each.identity, each)
         seeds = tuple(sorted({*known.seeds, *each.seeds}))
@@ -179,16 +206,28 @@ def joined(old: Asked, new: Asked) -> Asked:
     return replace(new, entries=tuple(entries.values()), has_tables=has_tables)
 
 
+def without_other_plugins(asked: Asked, new: Asked) -> Asked:
+    """A set without variants of plug-ins whose content is another one now."""
+    now = dict(each.split("=") for entry in new.entries for each in entry.plugins)
+    entries = [
+        entry
+        for entry in asked.entries
+        if all(now.get(id, one) == one for id, one in (each.split("=") for each in entry.plugins))
+    ]
+    return replace(asked, entries=tuple(entries))
+
+
 _LENGTHS = ("duration", "stop", "warmup")
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], varied: Sequence[str]) -> list[str]:
     """The keys by which two scenarios with all values differ, but for those that are varied."""
-    return [
+    found = [
         key
-        for key in _different(old, new)
+        for key in _different(keys.meaning(old), keys.meaning(new))
         if not any(key == each or key.startswith(f"{each}.") for each in varied)
     ]
+    return sorted(found, key=is_length)
 
 
 def is_length(key: str) -> bool:
@@ -215,6 +254,12 @@ def document(text: str) -> dict[str, Any]:
     values = tomllib.loads(text)
     del values["seed"]
     return values
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 def _keys(entry: Entry) -> list[str]:
@@ -256,7 +301,7 @@ def _asked(found: dict[str, Any]) -> Asked:
             each["key"],
             each["cost"],
             tuple(seed for low, high in each["seeds"] for seed in range(low, high + 1)),
-            each["plugins"],
+            tuple(each["plugins"]),
             each["name"],
         )
         for each in found["variants"]

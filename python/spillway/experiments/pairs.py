@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from spillway.arguments import check_once
 from spillway.errors import ScenarioError
+from spillway.experiments.keys import meaning
+from spillway.experiments.manifest import document
 from spillway.experiments.statistics import Difference, difference, measured, sure
-from spillway.experiments.variants import assigned
+from spillway.experiments.variants import assigned, at
 from spillway.metrics import Chosen, Metric, choose, found, of_table
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 class Pair:
     """One metric of a variant, beside the baseline's."""
 
+    place: int
+    """The variant's index."""
     label: str
     """The variant."""
     against: str
@@ -91,7 +97,9 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
 
     What is sure is so with 95% for all pairs and metrics together.
     """
-    results = experiment.results
+    if not experiment.done:
+        raise ScenarioError("no run is there yet", "run it first: experiment.run()")
+    results, identical = experiment.results, experiment.identical
     bases = baselines(experiment, against)
     witnesses = experiment.witnesses()
     names = choose(metrics, witnesses) if metrics else experiment.metrics
@@ -104,12 +112,13 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
             common = own.keys() & other.keys()
             pairs.append(
                 Pair(
+                    place,
                     experiment.variants[place].label,
                     experiment.variants[base].label,
                     metric.key,
                     bool(common) and all(own[seed] == other[seed] for seed in common),
                     metric.less_is_better,
-                    difference(own, other),
+                    difference(own, other, identical[place] and identical[base]),
                 )
             )
     are_sure = sure([pair.found.chance for pair in pairs])
@@ -123,35 +132,78 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
 def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:
     """By the index of every other variant, that of its baseline.
 
-    Raises `ScenarioError` if there is none.
+    Raises `ScenarioError` if there is none, or several.
     """
-    values = [experiment.values_of(each) for each in range(len(experiment.variants))]
-    asked = assigned(against) if against else {}
-    keys = list(asked) or list(assigned(experiment.variants[0].assignments))
-    unknown = next((key for key in keys if not all(key in each for each in values)), None)
-    if unknown is not None or not keys:
-        varied = list(values[0]) if values else []
+    entries, varied = experiment.asked.entries, experiment.asked.varied()
+    asked = assigned(against)
+    check_once([text.partition("=")[0] for text in against], "against: the key", "it has one value")
+    first = assigned(entries[0].assignments)
+    wanted = asked or first
+    unknown = next((key for key in wanted if key not in varied), None)
+    if unknown is not None or not wanted:
         hint = f"varied are {', '.join(varied)}" if varied else "vary a key: vary=..."
         typed = hint if varied else "vary a key with --vary"
         raise ScenarioError(f"{unknown or 'nothing'} is not varied here", hint, typed=typed)
-    first = experiment.values_of(0)
-    wanted = {key: asked.get(key, first[key]) for key in keys}
-
-    def rest(each: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        return tuple((key, value) for key, value in each.items() if key not in wanted)
-
-    found = {
-        rest(each): place
-        for place, each in enumerate(values)
-        if all(each[key] == value for key, value in wanted.items())
-    }
+    documents = [document(each.text) for each in entries]
+    exact = [_has(assigned(each.assignments), wanted) for each in entries]
+    like = [all(_is(text, at(values, key)) for key, text in wanted.items()) for values in documents]
+    bases = [place for place in range(len(entries)) if (exact if any(exact) else like)[place]]
     told = " ".join(f"{key}={value}" for key, value in wanted.items())
+    if not bases:
+        raise ScenarioError(f"no variant has {told}", f"there are {', '.join(_labels(experiment))}")
+    beside = [key for key in varied if not any(_is_within(key, each) for each in wanted)]
+    found: dict[int, int] = {}
+    for place, values in enumerate(documents):
+        if place in bases:
+            continue
+        same = [
+            base
+            for base in bases
+            if all(meaning(at(values, key)) == meaning(at(documents[base], key)) for key in beside)
+            and entries[base].fixed_seed == entries[place].fixed_seed
+        ]
+        # Of several the one that says least beyond what was asked for.
+        fewest = min((len(entries[base].assignments) for base in same), default=0)
+        plain = [base for base in same if len(entries[base].assignments) == fewest]
+        if len(plain) > 1:
+            names = ", ".join(experiment.variants[base].label for base in plain)
+            hint = "name more of its keys: against={...}"
+            typed = "name more of its keys: --against is repeatable"
+            raise ScenarioError(f"several variants have {told}: {names}", hint, typed=typed)
+        if plain:
+            found[place] = plain[0]
     if not found:
-        known = dict.fromkeys(" ".join(f"{key}={each[key]}" for key in keys) for each in values)
-        hint = f"there are {', '.join(known)}"
-        raise ScenarioError(f"no variant has {told}", hint)
-    return {
-        place: found[rest(each)]
-        for place, each in enumerate(values)
-        if found.get(rest(each), place) != place
-    }
+        raise ScenarioError(
+            f"nothing can be compared with {told}", "no variant is otherwise the same"
+        )
+    return found
+
+
+def _labels(experiment: Experiment) -> list[str]:
+    names = [variant.label for variant in experiment.variants]
+    return [*names[:_MOST_NAMED], *(["..."] if len(names) > _MOST_NAMED else [])]
+
+
+_MOST_NAMED = 6
+
+
+def _has(own: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(own.get(key) == value for key, value in wanted.items())
+
+
+def _is_within(key: str, above: str) -> bool:
+    return key == above or key.startswith(f"{above}.")
+
+
+def _is(text: str, value: Any) -> bool:
+    """Whether a value is what an assignment says; of a policy the kind, or some of its keys."""
+    if not text:
+        return value is None
+    try:
+        given = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        given = text
+    if not isinstance(value, Mapping):
+        return bool(meaning(value) == meaning(given))
+    parts = given if isinstance(given, Mapping) else {"kind": given}
+    return all(meaning(value.get(key)) == meaning(part) for key, part in parts.items())

@@ -31,6 +31,13 @@ class Mean:
     half: float | None
     """Half of the width of its 95% interval, by Student's t; None for fewer than two runs."""
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of that interval."""
+        if self.mean is None or self.half is None:
+            return None
+        return self.mean - self.half, self.mean + self.half
+
 
 def mean(values: Iterable[float | None]) -> Mean:
     """The mean of the values that are not None.
@@ -116,13 +123,17 @@ class Difference:
         return self.difference / self.baseline if self.baseline and self.difference else None
 
 
-def difference(own: BySeed, other: BySeed) -> Difference:
-    """The difference of two variants, in pairs."""
+def difference(own: BySeed, other: BySeed, is_repeated: bool = False) -> Difference:
+    """The difference of two variants, in pairs.
+
+    Where both come to the same with every seed, it is one run several times, and counts once.
+    """
     pairs = [
         (value, beside)
         for seed, value in own.items()
         if value is not None and (beside := other.get(seed)) is not None
     ]
+    pairs = pairs[:1] if is_repeated else pairs
     differences = [value - beside for value, beside in pairs]
     if not pairs:
         return Difference(0, None, None, None, 1.0)
@@ -158,23 +169,33 @@ def sure(chances: Sequence[float]) -> list[bool]:
     return found
 
 
-def least(columns: Sequence[Sequence[BySeed]]) -> list[int | None]:
+def best(columns: Sequence[Measured], repeated: Sequence[bool]) -> list[int | None]:
+    """For each metric the index of the variant that is marked as best, if there is one.
+
+    `repeated` are the variants that come to the same with every seed.
+    """
+    judged = [place for place, column in enumerate(columns) if column.metric.less_is_better]
+    lowest = least([columns[place].values for place in judged], repeated)
+    return [dict(zip(judged, lowest, strict=True)).get(place) for place in range(len(columns))]
+
+
+def least(columns: Sequence[Sequence[BySeed]], repeated: Sequence[bool] = ()) -> list[int | None]:
     """For each number the index of the variant that is below all others, if there is one.
 
     For each other variant the mean of the differences is below 0, with 95% for all numbers
     together.
     """
-    found = [_lowest(column) for column in columns]
+    found = [_lowest(column, repeated or [False] * len(column)) for column in columns]
     are_sure = sure([chance for chance, _ in found])
     return [place if one else None for one, (_, place) in zip(are_sure, found, strict=True)]
 
 
-def _lowest(column: Sequence[BySeed]) -> tuple[float, int]:
+def _lowest(column: Sequence[BySeed], repeated: Sequence[bool]) -> tuple[float, int]:
     """The variant that is most surely below all others, and the probability that it seems so."""
     places = range(len(column))
 
     def chance(own: int, other: int) -> float:
-        found = difference(column[own], column[other])
+        found = difference(column[own], column[other], repeated[own] and repeated[other])
         is_below = found.difference is not None and found.difference < 0
         return found.chance if is_below else 1.0
 

@@ -70,6 +70,12 @@ def within(document: Mapping[str, Any], key: str) -> Any:
     >>> within({"switch": {"sharing": {"kind": "dt", "alpha": 0.5}}}, "switch.sharing")
     'dt'
     """
+    found = at(document, key)
+    return found.get("kind") if isinstance(found, Mapping) else found
+
+
+def at(document: Mapping[str, Any], key: str) -> Any:
+    """The same; of a policy all of it."""
     found: Any = document
     for step in key.split("."):
         if isinstance(found, list):
@@ -80,4 +86,4 @@ def within(document: Mapping[str, Any], key: str) -> Any:
             found = found.get(step)
         else:
             return None
-    return found.get("kind") if isinstance(found, Mapping) else found
+    return found

@@ -83,7 +83,11 @@ class InFolders:
             if result.status != "interrupted":
                 checksums.write(partial, but="")
                 _synced(partial)
-                put(partial, self._folder / run.folder)
+                place = self._folder / run.folder
+                if not checksums.is_whole(place):
+                    # Something of it was taken away, and it is made again.
+                    shutil.rmtree(place, ignore_errors=True)
+                put(partial, place)
             return result
         finally:
             shutil.rmtree(partial, ignore_errors=True)

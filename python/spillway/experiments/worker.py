@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from spillway import _core
-from spillway.errors import ScenarioError
 from spillway.experiments.experiment import RESULTS, Experiment
 from spillway.experiments.manifest import Manifest
 from spillway.folder import path_of
@@ -29,29 +27,18 @@ def to_do(folder: str | Path, only: Path | None = None) -> Iterator[Experiment]:
     store.check()
     while True:
         manifest = Manifest.load(place)
-        _check_same(manifest, place)
         left = [asked for asked in reversed(manifest.sets) if asked not in done]
         if not left:
             return
-        experiment = Experiment(left[0], store, folder=place, only=keys)
+        experiment = Experiment(
+            left[0],
+            store,
+            folder=place,
+            version=manifest.version,
+            results=manifest.results,
+            only=keys,
+        )
+        experiment.check_same()
         if experiment.missing():
             yield experiment
         done.add(left[0])
-
-
-def _check_same(manifest: Manifest, folder: Path) -> None:
-    """Refuses an experiment whose keys would stand for other results here."""
-    own = _core.results()
-    different = [
-        f"{name} {manifest.results.get(name, 'unknown')} there, {own.get(name, 'unknown')} here"
-        for name in {**manifest.results, **own}
-        if manifest.results.get(name) != own.get(name)
-    ]
-    if manifest.version != _core.__version__:
-        different.insert(0, f"version {manifest.version} there, {_core.__version__} here")
-    if different:
-        more = f", and {len(different) - 3} more" if len(different) > 3 else ""
-        raise ScenarioError(
-            f"{folder} was asked for by another Spillway: {', '.join(different[:3])}{more}",
-            "install the same version everywhere, or ask again with this one",
-        )

@@ -55,6 +55,17 @@ class Claims:
                 self._beats.start()
         return True
 
+    def others(self) -> list[str]:
+        """What is claimed, but for claims of processes of this machine that have ended."""
+        found = []
+        with suppress(FileNotFoundError):
+            for file in self._folder.iterdir():
+                content = file.read_bytes()
+                is_own = content.startswith(self.owner.encode())
+                if not is_own and not _is_gone(content) and not file.name.startswith("."):
+                    found.append(file.name)
+        return found
+
     def release(self, key: str) -> None:
         """Lets go of a key: it is done, or is left to others."""
         with self._lock:

@@ -17,16 +17,19 @@ from spillway.folder import check_folder, whole_file
 from spillway.tasks.claims import Claims
 from spillway.tasks.segment import OVER, Place, Segment, document, made, places, segments, sync
 
+SEGMENTS, FILES, CLAIMS = FOLDERS = ("segments", "files", "claims")
+"""The folders of a store."""
+
 
 class Store:
     """Results that are kept, and found again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.claims = Claims(folder / "claims")
+        self.claims = Claims(folder / CLAIMS)
         self.damaged = 0
         """Lines that were passed over since their checksum is wrong."""
-        self._own = Segment(folder / "segments", self._release)
+        self._own = Segment(folder / SEGMENTS, self._release)
         self._read: dict[Path, int] = {}
         self._over: set[Path] = set()
         self._put: list[str] = []
@@ -35,14 +38,14 @@ class Store:
 
     def check(self) -> None:
         """Refuses a folder that cannot be used, before anything is computed."""
-        for name in ("segments", "files", "claims"):
+        for name in FOLDERS:
             check_folder(self.folder / name)
 
     def refresh(self) -> list[str]:
         """Finds what others have put since; the keys."""
         new = []
         with self._lock:
-            for file in segments(self.folder / "segments"):
+            for file in segments(self.folder / SEGMENTS):
                 if file in self._over or file == self._own.path:
                     continue
                 found, self._read[file], damaged = places(file, self._read.get(file, 0))
@@ -94,12 +97,12 @@ class Store:
 
     def file(self, key: str) -> Path:
         """Where the file of a result is, if it has one."""
-        return self.folder / "files" / key
+        return self.folder / FILES / key
 
     def tidy(self) -> None:
         """Removes claims of what is there: a killed process may have left them."""
         with suppress(FileNotFoundError):
-            for file in (self.folder / "claims").iterdir():
+            for file in (self.folder / CLAIMS).iterdir():
                 if self.has(file.name):
                     file.unlink(missing_ok=True)
 

@@ -18,7 +18,7 @@ def check(on: str, folder: Path | None) -> None:
     """Refuses an engine that there is not, or one without a folder that workers share."""
     if on == "local":
         return
-    if on not in ENGINES and not on.startswith("ray://"):
+    if not isinstance(on, str) or (on not in ENGINES and not on.startswith("ray://")):
         hint = f"valid here: local, {', '.join(ENGINES)}, ray://HOST:PORT"
         raise ScenarioError(f"there is no engine {on!r}", hint)
     if folder is None:
