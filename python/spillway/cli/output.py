@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -54,5 +55,8 @@ def display(
     if closing:
         print(printable(closing), file=file)
     if as_json:
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        print(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+        # Part by part: a document of many runs need not be in memory as a whole.
+        parts = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(document)
+        while text := "".join(itertools.islice(parts, 10_000)):
+            sys.stdout.write(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+        print()

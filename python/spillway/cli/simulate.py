@@ -390,7 +390,7 @@ def _experiment(
         except Interrupted:
             is_interrupted = True
     # In the summary is every run's: more than need be read for people.
-    document, parts = shown.summary if as_json else {}, [tables.experiment(shown)]
+    document, parts = shown.document() if as_json else {}, [tables.experiment(shown)]
     if against is not None and shown.done:
         compared = shown.pairs(against)
         document["pairs"] = compared.document()

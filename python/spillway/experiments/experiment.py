@@ -97,6 +97,23 @@ class Results(Sequence[Result]):
             yield seed, self._experiment.numbers(key)
 
 
+class _Variants(list[dict[str, Any]]):
+    """A list for JSON, whose items are made one after the other."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__([{}] * len(experiment.variants))
+        self._experiment = experiment
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for variant, runs in self._experiment.results:
+            yield {
+                "label": variant.label,
+                "set": list(variant.assignments),
+                **across_seeds([summary for _, summary in runs.summaries()]),
+                **runs.folders(),
+            }
+
+
 class Experiment:
     """Variants of a scenario, each with several seeds, and what they have come to.
 
@@ -392,6 +409,11 @@ class Experiment:
     @property
     def summary(self) -> dict[str, Any]:
         """Every run's summary and, for every variant, the statistics over its seeds."""
+        document = self.document()
+        return {**document, "variants": list(document["variants"])}
+
+    def document(self) -> dict[str, Any]:
+        """The same, of which each variant is read when it is reached."""
         return {
             "status": self.status,
             "scenario": self.name,
@@ -400,15 +422,7 @@ class Experiment:
             "done": self.done,
             "asked": self.total,
             "table": self._table(),
-            "variants": [
-                {
-                    "label": variant.label,
-                    "set": list(variant.assignments),
-                    **across_seeds([summary for _, summary in runs.summaries()]),
-                    **runs.folders(),
-                }
-                for variant, runs in self.results
-            ],
+            "variants": _Variants(self),
         }
 
     def measured(self) -> tuple[list[Measured], list[int | None]]:
