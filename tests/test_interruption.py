@@ -10,8 +10,8 @@ import time
 import pytest
 
 import spillway
-from spillway.run import _simulate, read_with_inputs
-from spillway.threads import all_of
+from spillway.run import _simulate, read_with_inputs, run_whole
+from spillway.tasks.each import all_of
 from support import TINY, names
 from test_cli_errors import LONG, refused
 
@@ -161,7 +161,7 @@ def test_ctrl_c_while_rows_are_on_their_way_loses_none(number):
 def test_ctrl_c_begins_no_more_of_a_list():
     begun = []
 
-    def work(item):
+    def work(item, report):
         begun.append(item)
         if item == 1:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
@@ -177,7 +177,7 @@ def test_two_signals_at_once_are_one():
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     begun = []
 
-    def work(item):
+    def work(item, report):
         begun.append(item)
         if item == 1:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
@@ -196,7 +196,7 @@ def test_two_signals_at_once_are_one():
 def test_a_failure_begins_no_more_of_a_list():
     begun = []
 
-    def work(item):
+    def work(item, report):
         begun.append(item)
         if item == 1:
             raise ValueError("no")
@@ -205,4 +205,19 @@ def test_a_failure_begins_no_more_of_a_list():
     with pytest.raises(ValueError, match="no"):
         all_of(work, range(1000), 1)
     assert len(begun) < 500
-    assert all_of(str, range(3), 2) == ["0", "1", "2"]
+    assert all_of(lambda item, _: str(item), range(3), 2) == ["0", "1", "2"]
+
+
+def test_ctrl_c_ends_what_is_under_way():
+    scenario = spillway.Scenario.load(TINY).set(*LONG[1::2])
+    begun = []
+
+    def work(item, report):
+        begun.append(item)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return run_whole(scenario, report)
+
+    # Otherwise it takes hours.
+    with pytest.raises(KeyboardInterrupt):
+        all_of(work, range(10), 1)
+    assert begun == [0]

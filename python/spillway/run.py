@@ -118,6 +118,18 @@ def run_into(folder: Path, scenario: Scenario, progress: Report | None = None) -
     return result
 
 
+def run_whole(scenario: Scenario, report: Report) -> Result:
+    """Runs a scenario to its end, and keeps its tables in memory.
+
+    Raises:
+        KeyboardInterrupt: `report` has ended it, or Ctrl-C.
+    """
+    result = run_to(None, scenario, progress=report)
+    if result.status == "interrupted":
+        raise KeyboardInterrupt
+    return result
+
+
 class Sink(Protocol):
     """A destination for the rows of tables."""
 

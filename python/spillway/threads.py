@@ -48,18 +48,6 @@ def side_by_side(
     return [future.result() for future in futures], bool(told)
 
 
-def all_of(work: Callable[[Item], Done], items: Sequence[Item], jobs: int) -> list[Done]:
-    """The results of `work` for every item, in order.
-
-    After Ctrl-C, or a failure, which is raised, only what has begun goes on to its end.
-    """
-    done, is_interrupted = side_by_side(lambda item, _: (work(item),), items, jobs)
-    found = [each[0] for each in done if each is not None]
-    if is_interrupted or len(found) < len(items):
-        raise KeyboardInterrupt
-    return found
-
-
 def _wait(futures: Iterable[Future[Any]], told: Sequence[int]) -> None:
     """Waits until all are done, one has failed, or a signal has come."""
     left = set(futures)

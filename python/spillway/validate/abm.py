@@ -19,9 +19,10 @@ from spillway.agreement import (
     of_pairs,
     percentile,
 )
-from spillway.run import run_to
+from spillway.run import run_whole
 from spillway.scenario import Scenario
-from spillway.threads import all_of
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.abm_flows import (
     CLASSES,
     CUBIC,
@@ -220,8 +221,8 @@ def abm(
     return Validation(comparisons, run_others(folder, jobs=jobs) if others else [])
 
 
-def _run(listed: pa.Table, reference: Flows, scenario: Scenario) -> Run:
-    result = run_to(None, scenario)
+def _run(listed: pa.Table, reference: Flows, scenario: Scenario, report: Report) -> Run:
+    result = run_whole(scenario, report)
     ours, with_timeout = in_order(listed, reference, result.flows)
     summary = result.summary
     return Run(

@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import Verdict, percentile, verdict
-from spillway.run import run_to
-from spillway.threads import all_of
+from spillway.run import run_whole
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.abm_flows import (
     CUBIC,
     DCTCP,
@@ -179,11 +180,11 @@ def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
     lists = {each.load: read_reference(folder, each) for each in (CUBIC, DCTCP)}
     with TemporaryDirectory() as place:
 
-        def run(number: int) -> Beside:
+        def run(number: int, report: Report) -> Beside:
             other = OTHERS[number]
             listed, flows = _with_answers(*lists[other.experiment.load], other.answer_bytes)
             scenario = replay(other.experiment, listed, Path(place) / f"{number}.parquet")
-            result = run_to(None, scenario.set(*other.settings))
+            result = run_whole(scenario.set(*other.settings), report)
             return _beside(other, in_order(listed, flows, result.flows)[0])
 
         return all_of(run, range(len(OTHERS)), jobs)

@@ -20,8 +20,9 @@ from spillway.agreement import (
     of_pairs,
 )
 from spillway.errors import ScenarioError
-from spillway.run import run_to
-from spillway.threads import all_of
+from spillway.run import run_whole
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.aqm_discs import Disc, disc_of
 from spillway.validate.aqm_files import (
     Listed,
@@ -234,8 +235,8 @@ def aqm(folder: Path, *, jobs: int = 2) -> Validation:
         for disc, there in (times or {}).items()
         if flows is not None and disc in known
     ]
-    lengths = all_of(lambda row: _length(known[row.disc], row), rows, jobs)
-    found = all_of(lambda times: times(), timed, jobs)
+    lengths = all_of(lambda row, report: _length(known[row.disc], row, report), rows, jobs)
+    found = all_of(lambda times, report: times(report), timed, jobs)
     validation = Validation(marks, lengths, found, left_out)
     if not validation.bounds.compared:
         raise ScenarioError(
@@ -294,12 +295,12 @@ def _marks(disc: Disc, name: str, senders: int, file: Path) -> Marks:
     return Marks(name, senders, *counts, mean, None, (mean - half, mean + half))
 
 
-def _length(disc: Disc, reference: Queue) -> Length:
+def _length(disc: Disc, reference: Queue, report: Report) -> Length:
     """Runs endless senders. The packet below the disc counts, the one in transmission does not."""
     import numpy as np
     import pyarrow.compute as pc
 
-    result = run_to(None, endless(disc, reference.transport, reference.senders))
+    result = run_whole(endless(disc, reference.transport, reference.senders), report)
     table = result.queues
     time = table["time_ps"]
     begin, end = (1_000_000 * us for us in WINDOW_US)
@@ -320,12 +321,12 @@ def _length(disc: Disc, reference: Queue) -> Length:
     )
 
 
-def _times(disc: Disc, flows: Listed, name: str, there: Floats) -> Times:
+def _times(disc: Disc, flows: Listed, name: str, there: Floats, report: Report) -> Times:
     """Runs the list of flows."""
     import numpy as np
 
     hosts = int(max(flows.src.max(), flows.dst.max())) + 1
-    result = run_to(None, listed(disc, flows.file, hosts, int(flows.start_ns.max())))
+    result = run_whole(listed(disc, flows.file, hosts, int(flows.start_ns.max())), report)
     table = result.flows
     fct_ps = table["fct_ps"].cast("double").fill_null(math.inf).to_numpy()
     ours = [table[key].to_numpy() for key in ("dst", "src", "size_bytes", "start_ps")]

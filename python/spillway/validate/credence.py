@@ -28,9 +28,10 @@ from spillway.agreement import (
     bounds,
     percentile,
 )
-from spillway.run import run_to
+from spillway.run import run_whole
 from spillway.scenario import Scenario
-from spillway.threads import all_of
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.files import read
 from spillway.validate.tables import interval, shown_table
 
@@ -195,8 +196,8 @@ def _reference(path: Path) -> Flows:
     return Flows(str(path), size, start, fct, slowdown, incast.astype(bool))
 
 
-def _run(reference: Flows, scenario: Scenario) -> Run:
-    result = run_to(None, scenario)
+def _run(reference: Flows, scenario: Scenario, report: Report) -> Run:
+    result = run_whole(scenario, report)
     flows, summary = _flows(result.flows), result.summary
     return Run(
         [percentile(flows.slowdowns(kind), p) for kind, p in PLACES],

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import Bounds, Verdict, bootstrap, bounds, percentile
-from spillway.threads import all_of
+from spillway.tasks.each import all_of
 from spillway.validate.linux_files import Run, Setting, runs
 from spillway.validate.linux_runs import measured
 
@@ -133,7 +133,7 @@ def linux(folder: Path, *, jobs: int = 2) -> Validation:
     """
     found, left_out = runs(folder)
     with TemporaryDirectory() as place:
-        ours = all_of(lambda run: measured(run, Path(place)), found, jobs)
+        ours = all_of(lambda run, report: measured(run, Path(place), report), found, jobs)
     settings = dict.fromkeys(run.setting for run in found)
     comparisons = []
     for setting in settings:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spillway import parquet
 from spillway.scenario import Scenario
 from spillway.simulation import Simulation
+from spillway.tasks.run import Report
 from spillway.validate.linux_files import WINDOW_S, Run, Setting
 
 if TYPE_CHECKING:
@@ -193,18 +194,18 @@ def _listed(run: Run, place: Path) -> Path:
     return file
 
 
-def measured(run: Run, place: Path) -> tuple[dict[str, float], Floats]:
+def measured(run: Run, place: Path, report: Report) -> tuple[dict[str, float], Floats]:
     """Our numbers of a run of endless flows, or our times of its transfers, in ms."""
     import numpy as np
 
     simulation = Simulation(scenario(run, place))
     if run.setting.size:
-        return {}, _transfers(run, simulation)
+        return {}, _transfers(run, simulation, report)
     begin, end = WINDOW_S
     names = [f"{_PORT}.dropped_packets", f"{_PORT}.marked_packets", "delivered_bytes"]
-    simulation.run_until(f"{begin}s")
+    simulation.run_until(f"{begin}s", progress=report)
     simulation.observe(names)
-    simulation.run_until(f"{end * 1000 - 1}ms")
+    simulation.run_until(f"{end * 1000 - 1}ms", progress=report)
     drops, marks, delivered = (values.sum() for values in simulation.observe(names).values())
     seconds = end - begin - 0.001
     queues = simulation.finish().queues
@@ -231,7 +232,7 @@ def _lengths(queues: Any) -> Floats:
     return np.asarray(lengths, np.float64)
 
 
-def _transfers(run: Run, simulation: Simulation) -> Floats:
+def _transfers(run: Run, simulation: Simulation, report: Report) -> Floats:
     """The times of the transfers in the order of their ends, infinite if they have not ended.
 
     Data comes later than the kernel's by the delay of the way there, which the kernel does not
@@ -243,7 +244,7 @@ def _transfers(run: Run, simulation: Simulation) -> Floats:
     found: list[float] = []
     simulation.observe([name])
     for second in range(_CHUNK_S, _limit_s(run) + _CHUNK_S, _CHUNK_S):
-        goes_on = simulation.run_until(f"{min(second, _limit_s(run))}s")
+        goes_on = simulation.run_until(f"{min(second, _limit_s(run))}s", progress=report)
         found += simulation.observe([name])[name].tolist()
         if len(found) == count or not goes_on:
             break

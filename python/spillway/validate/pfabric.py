@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.agreement import WITHIN, Agreement, Bounds, of_pairs
-from spillway.run import run_to
+from spillway.run import run_whole
 from spillway.scenario import Scenario
-from spillway.threads import all_of
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.pfabric_files import runs, spines
 from spillway.validate.tables import shown_table
 
@@ -182,7 +183,7 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
             for number, (_, table) in enumerate(small)
             for first in (False, True)
         ]
-        ours = all_of(lambda call: call(), [*wholes, *cases], jobs)
+        ours = all_of(lambda call, report: call(report=report), [*wholes, *cases], jobs)
     pairs = zip(ours[len(wholes) :: 2], ours[len(wholes) + 1 :: 2], strict=True)
     found = [_case(name, table, *both) for (name, table), both in zip(small, pairs, strict=True)]
     compared = [
@@ -193,7 +194,12 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
 
 
 def _run(
-    flows: pa.Table, file: Path, *, sprayed: bool = False, ports_first: bool = False
+    flows: pa.Table,
+    file: Path,
+    *,
+    report: Report,
+    sprayed: bool = False,
+    ports_first: bool = False,
 ) -> tuple[pa.Table, int]:
     """Our times and timeouts of these flows, in their order, and how many data packets are lost."""
     import numpy as np
@@ -212,7 +218,7 @@ def _run(
     changes: dict[str, Any] = {"duration": f"{last + 1}s", "stop": f"{last + 20}s"}
     changes |= {"routing.kind": "spray"} if sprayed else {}
     changes |= {"topology.arrivals_first": False} if ports_first else {}
-    result = run_to(None, scenario_of(str(file)).set(changes))
+    result = run_whole(scenario_of(str(file)).set(changes), report)
     table = result.flows.sort_by("flow_id").take(np.argsort(order))
     # The reference counts acks that are dropped apart.
     return table, int(result.summary["repairs"]["all"]["lost_packets"])

@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spillway.agreement import PERCENTILES, Bounds, Row, bootstrap, bounds, percentile
-from spillway.run import run_to
-from spillway.threads import all_of
+from spillway.run import run_whole
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.pias_files import Reference, runs
 from spillway.validate.pias_runs import DIFFERENCES, FIRST_NS, scenario
 
@@ -129,12 +130,12 @@ def pias(folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = Fal
     return Validation(comparisons, left_out)
 
 
-def _run(scenario: Scenario) -> Run:
+def _run(scenario: Scenario, report: Report) -> Run:
     """Our times of the reference's flows."""
     import numpy as np
     import pyarrow.compute as pc
 
-    result = run_to(None, scenario)
+    result = run_whole(scenario, report)
     flows = result.flows
     flows = flows.filter(pc.greater_equal(flows["start_ps"], 1000 * FIRST_NS)).sort_by("flow_id")
     fct = flows["acked_ps"].cast("double").fill_null(np.inf).to_numpy() / 1e3

@@ -18,8 +18,9 @@ from spillway.agreement import (
     of_pairs,
 )
 from spillway.errors import ScenarioError
-from spillway.run import run_to
-from spillway.threads import all_of
+from spillway.run import run_whole
+from spillway.tasks.each import all_of
+from spillway.tasks.run import Report
 from spillway.validate.rdma_files import Reference, runs
 from spillway.validate.rdma_network import TIERS
 from spillway.validate.rdma_runs import Planned, cannot, changes, plan, starts_ps, written
@@ -248,7 +249,7 @@ def _compare(
     seeds = [None, *range(1, MOVED + 1), *(None for _ in changed)]
     scenarios = [_moved(planned, seed, place) for seed in seeds[: MOVED + 1]]
     every = list(zip([*scenarios, *changed.values()], seeds, strict=True))
-    outcomes = all_of(lambda each: _run(reference, *each), every, jobs)
+    outcomes = all_of(lambda each, report: _run(reference, *each, report), every, jobs)
     wanted = _numbers(reference, there)
     here = [{what: value for what, _, value, _ in _numbers(reference, own)} for own in outcomes]
     pauses = {what for what, *_ in wanted if what.startswith("pauses")}
@@ -297,9 +298,9 @@ def _reference(reference: Reference) -> Outcome:
     return Outcome(queue, delivered, None if completed is None else completed.fct_ns, pauses)
 
 
-def _run(reference: Reference, scenario: Scenario, seed: int | None) -> Outcome:
+def _run(reference: Reference, scenario: Scenario, seed: int | None, report: Report) -> Outcome:
     """Runs a scenario, whose starts were moved by this seed."""
-    result = run_to(None, scenario)
+    result = run_whole(scenario, report)
     begin, end = (1_000 * (time - reference.begin_ns) for time in reference.window_ns)
     return Outcome(
         None if reference.queue is None else _queue(reference, result, begin, end),
