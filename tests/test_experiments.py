@@ -609,7 +609,7 @@ def test_force_waits_for_whoever_is_at_work(start, command, tmp_path):
     long = ["--set", "duration=100s", "--set", "stop=200s"]
     start("compare", TINY, *long, "--vary", *VARY, "--out", "out")
     until = time.monotonic() + 30
-    while not list((tmp_path / "out").glob("results/claims/*[0-9a-f]")):
+    while not list((tmp_path / "out").glob(f"results/claims/{32 * '[0-9a-f]'}")):
         assert time.monotonic() < until
         time.sleep(0.05)
     refused(command(*COMPARE, "--force"), "another process is at work in out", "wait for it")
@@ -640,3 +640,21 @@ def test_tables_that_are_not_whole_are_made_again(tmp_path, counted):
     assert [run.folder for run in again.missing()] == ["sharing=dt_seed-2"]
     again.run()
     assert again.results[0][1][1].flows.num_rows > 0
+
+
+def test_in_memory_nothing_is_run_twice(counted):
+    experiment = asked(None, tables=True).run()
+    first = experiment.results[1][1][1].flows
+    assert experiment.run().results[1][1][1].flows is first
+    assert len(counted) == 4
+
+
+def test_what_others_write_is_left_to_them(tmp_path):
+    """As a run of another set, that is under way when this one is complete."""
+    other = tmp_path / "out" / "runs" / "sharing=cs_seed-1.0123456789abcdef.partial"
+    own = tmp_path / "out" / "runs" / "sharing=dt_seed-1.0123456789abcdef.partial"
+    experiment = asked(tmp_path / "out", tables=True)
+    for folder in (other, own):
+        folder.mkdir(parents=True)
+    experiment.run()
+    assert other.is_dir() and not own.exists()

@@ -260,8 +260,8 @@ class Experiment:
         left = frozenset(self.left())
         found = []
         has_several = len(self.variants) > 1
+        has_seeds = len(self.seeds) > 1 or not has_several
         for variant, entry in zip(self.variants, self._asked.entries, strict=True):
-            has_seeds = len(self.seeds) > 1 or not has_several
             scenario: Scenario | None = None
             for seed, key in entry.run_keys().items():
                 if key not in left:
@@ -276,9 +276,10 @@ class Experiment:
     def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
         if not self.store.has(key):
             return False
-        if self._asked.has_tables and not is_whole(self.tables_of(entry, seed)):
+        if isinstance(self.store, Memory) or not self._asked.has_tables:
+            return True
+        if not is_whole(self.tables_of(entry, seed)):
             # Its numbers are known, but it was run when tables were not asked for.
-            assert isinstance(self.store, Store)
             self.store.forget(key)
             return False
         return True
@@ -305,7 +306,9 @@ class Experiment:
         if is_whole and isinstance(self.store, Store):
             self.store.tidy()
         if is_whole and self._asked.has_tables:
-            InFolders(self.folder / RUNS).tidy()
+            every = self._asked.entries
+            complete = {entry.folder(seed) for entry in every for seed in entry.seeds}
+            InFolders(self.folder / RUNS).tidy(complete)
 
     # What is there -------------------------------------------------------------------------------
 

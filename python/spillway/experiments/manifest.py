@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -94,8 +95,9 @@ class Asked:
                 values = document(each.text)
                 own = {key: _told(within(values, key)) for key in keys} | own
             found.append(label(keys, own))
+        counts = Counter(found)
         return [
-            name if found.count(name) == 1 else f"{name} {each.key[:6]}".strip()
+            name if counts[name] == 1 else f"{name} {each.key[:6]}".strip()
             for name, each in zip(found, self.entries, strict=True)
         ]
 

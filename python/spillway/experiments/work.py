@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,10 +92,11 @@ class InFolders:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
-    def tidy(self) -> None:
-        """Removes what killed workers have left, when all runs are complete."""
+    def tidy(self, complete: Collection[str]) -> None:
+        """Removes what killed workers have left of runs that are complete, named by folders."""
         for left in self._folder.glob("*.partial"):
-            shutil.rmtree(left, ignore_errors=True)
+            if left.name.rsplit(".", 2)[0] in complete:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def put(partial: Path, place: Path) -> None:
