@@ -191,18 +191,20 @@ def least(columns: Sequence[Sequence[BySeed]], repeated: Sequence[bool] = ()) ->
 
 
 def _lowest(column: Sequence[BySeed], repeated: Sequence[bool]) -> tuple[float, int]:
-    """The variant that is most surely below all others, and the probability that it seems so."""
-    places = range(len(column))
+    """The variant that may be below all others, and the probability that it seems so by chance."""
 
-    def chance(own: int, other: int) -> float:
+    def below(own: int, other: int) -> Difference | None:
         found = difference(column[own], column[other], repeated[own] and repeated[other])
-        is_below = found.difference is not None and found.difference < 0
-        return found.chance if is_below else 1.0
+        return found if found.difference is not None and found.difference < 0 else None
 
-    chances = [
-        max((chance(place, at) for at in places if at != place), default=1.0) for place in places
-    ]
-    return min(zip(chances, places, strict=True), default=(1.0, 0))
+    # Whoever is not below another is out, and so is whoever another is below.
+    place = 0
+    for other in range(1, len(column)):
+        if below(place, other) is None:
+            place = other
+    beside = [below(place, other) for other in range(len(column)) if other != place]
+    chances = [1.0 if found is None else found.chance for found in beside]
+    return max(chances, default=1.0), place
 
 
 # All numbers of a summary -------------------------------------------------------------------------
