@@ -518,6 +518,21 @@ def test_variants_of_a_plug_in_that_was_something_else_are_left_out(tmp_path):
     assert without_cost(again.results[1][1][0].summary) == without_cost(alone.summary)
 
 
+def test_tables_are_those_of_the_plug_in_as_it_is(tmp_path):
+    out = tmp_path / "out"
+    (tmp_path / "new").mkdir()
+    more = {"vary": ["switch.sharing=half"], "seeds": "1", "tables": True, "more": ["duration=5ms"]}
+    asked(out, plugins=[half(tmp_path, 2)], **more).run()
+    (out / "experiment.json").unlink()
+    new = half(tmp_path / "new", 8)
+    again = asked(out, plugins=[new], **more).run()
+    result = again.results[0][1][0]
+    chosen = [*SHORT, "duration=5ms", "switch.sharing=half"]
+    alone = spillway.run(TINY, set=chosen, seed=1, plugins=[new])
+    assert result.drops == alone.drops and result.drops.num_rows > 0
+    assert len(names(out / "runs")) == 2
+
+
 def test_what_was_loaded_is_not_gone_on_with_by_another_engine(tmp_path, monkeypatch):
     asked(tmp_path / "out")
     numbers = _core.results()

@@ -118,8 +118,8 @@ def _kept(
         place = _place_of(asked, sets, scenario, folder)
         if place is not None:
             asked = joined(sets.pop(place), asked)
-        asked = with_names(asked, sets, lambda name, each: _is_of_another(folder, name, each))
         _check_against(asked, against)
+        asked = with_names(asked, sets, lambda name, each: _is_of_another(folder, name, each))
         for name, source in sources.items():
             held.copy(source, folder / name)
         for each, entry in zip(planned, entries, strict=True):
@@ -140,10 +140,8 @@ def _sets(folder: Path, asked: Asked) -> list[Asked]:
         return []
     old = Manifest.load(folder)
     found = [without_other_plugins(each, asked) for each in old.sets]
-    left_out = sum(len(each.entries) for each in old.sets) - sum(
-        len(each.entries) for each in found
-    )
-    if left_out:
+    before, after = (sum(len(each.entries) for each in sets) for sets in (old.sets, found))
+    if left_out := before - after:
         text = f"{left_out} variants in {folder} are of plug-ins that were something else then"
         warnings.warn(ScenarioWarning(f"{text}: they are left out"), stacklevel=5)
     return [_of_today(each, old, folder) for each in found if each.entries]
@@ -189,12 +187,14 @@ def _portable(scenario: Scenario, sources: dict[str, Path]) -> str:
 
 
 def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
-    """Whether there are folders with this name of runs that no manifest knows, but of others."""
+    """Whether there are folders with this name of runs that the manifest does not know.
+
+    They are its own if they have the same scenario; of plug-ins that cannot be told.
+    """
     place = folder / RUNS / replace(entry, name=name).folder(entry.seeds[0])
-    if not place.is_dir():
-        return False
-    scenario = Scenario.load(place).plug(*scenario_of(entry, folder).plugins)
-    return keys.of_scenario(scenario.checked(), place, scenario.plugins)[0] != entry.key
+    if not place.is_dir() or entry.plugins:
+        return place.is_dir()
+    return keys.of_scenario(Scenario.load(place).checked(), place)[0] != entry.key
 
 
 def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from spillway import checksums
+from spillway.errors import ScenarioError
 from spillway.experiments.records import record_of
 from spillway.progress import Follow, Progress
-from spillway.result import Result
+from spillway.result import Result, documents
 from spillway.run import run_into, run_to
 from spillway.scenario import Scenario
 from spillway.tasks.memory import Memory
@@ -84,8 +85,8 @@ class InFolders:
                 checksums.write(partial, but="")
                 _synced(partial)
                 place = self._folder / run.folder
-                if not checksums.is_whole(place):
-                    # Something of it was taken away, and it is made again.
+                if not _is_same(place, result):
+                    # Something of it was taken away, or it is what another plug-in has left.
                     shutil.rmtree(place, ignore_errors=True)
                 put(partial, place)
             return result
@@ -97,6 +98,17 @@ class InFolders:
         for left in self._folder.glob("*.partial"):
             if left.name.rsplit(".", 2)[0] in complete:
                 shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_same(place: Path, result: Result) -> bool:
+    """Whether a folder has all of a run that came to the same."""
+    if not checksums.is_whole(place):
+        return False
+    try:
+        there, _ = documents(place)
+    except ScenarioError:
+        return False
+    return {**there, "run": None} == {**result.summary, "run": None}
 
 
 def put(partial: Path, place: Path) -> None:
