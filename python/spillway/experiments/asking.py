@@ -17,12 +17,12 @@ from spillway.experiments import held, keys
 from spillway.experiments.experiment import PLUGINS, RESULTS, Experiment, scenario_of
 from spillway.experiments.manifest import (
     FILE,
+    LENGTHS,
     Asked,
     Entry,
     Manifest,
     differences,
     document,
-    is_length,
     joined,
     with_names,
     without_other_plugins,
@@ -194,7 +194,7 @@ def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
     place = folder / RUNS / replace(entry, name=name).folder(entry.seeds[0])
     if not place.is_dir() or entry.plugins:
         return place.is_dir()
-    return keys.of_scenario(Scenario.load(place).checked(), place)[0] != entry.key
+    return keys.of_scenario(Scenario.load(place).checked(), place) != entry.key
 
 
 def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
@@ -204,7 +204,7 @@ def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
     entries = []
     for each in asked.entries:
         scenario = scenario_of(each, folder)
-        key, _ = keys.of_scenario(scenario.checked(), folder, scenario.plugins)
+        key = keys.of_scenario(scenario.checked(), folder, scenario.plugins)
         # The folders of its runs hold what they came to before.
         name = each.name if key == each.key else f"{each.name}-{key[:8]}"
         entries.append(replace(each, key=key, name=name))
@@ -236,7 +236,7 @@ def _place_of(asked: Asked, sets: Sequence[Asked], scenario: Scenario, folder: P
         different = differences(before, now, varied)
         if not different:
             return place
-        if all(map(is_length, different)):
+        if set(different) <= set(LENGTHS):
             is_beside = True
         elif not others:
             others = [

@@ -146,8 +146,6 @@ class Experiment:
         """The runs that this process has computed."""
         self._scenarios = dict(scenarios or {})
         self._memory = InMemory() if folder is None and keeps_tables else None
-        self.is_interrupted = False
-        """Whether Ctrl-C has ended it in this process."""
         self.variants = [
             Variant(label, each.assignments)
             for label, each in zip(asked.labels(), asked.entries, strict=True)
@@ -196,7 +194,6 @@ class Experiment:
         callback("follow", follow)
         start.check(on, self.folder)
         self.check_same()
-        self.is_interrupted = False
         try:
             if self.folder is None or on == "local":
                 many, missing, kept = jobs or processors(), self.missing(), self._kept()
@@ -215,7 +212,6 @@ class Experiment:
             is_whole = False
         self._derive(is_whole)
         if not is_whole:
-            self.is_interrupted = True
             raise Interrupted(self)
         return self
 

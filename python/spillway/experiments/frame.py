@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.errors import ScenarioError, SpillwayError
-from spillway.experiments.manifest import Asked, document
+from spillway.experiments.manifest import LENGTHS, Asked, document
 from spillway.experiments.variants import assigned, within
 from spillway.folder import INPUTS, check_file, whole_file
 from spillway.summary_paths import flat
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from spillway.tasks.memory import Memory
     from spillway.tasks.store import Store
-
-_LENGTHS = ("duration", "warmup", "stop")
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def frame(
     keys = dict.fromkeys(key for each in entries for key in assigned(each.assignments))
     varied = [key for key in keys if key != "seed"]
     documents = [document(each.text) for each in entries]
-    lengths = {key: [each.get(key) for each in documents] for key in _LENGTHS if key not in varied}
+    lengths = {key: [each.get(key) for each in documents] for key in LENGTHS if key not in varied}
     told = {key: values for key, values in lengths.items() if len(set(values)) > 1}
     for key in varied:
         texts = [assigned(each.assignments).get(key) for each in entries]

@@ -27,8 +27,8 @@ def of_scenario(
     folder: Path,
     plugins: Iterable[type[Plugin]] = (),
     known_by: Callable[[type[Plugin]], str] = content,
-) -> tuple[str, dict[str, Any]]:
-    """The key of a scenario with any seed, and its values, without the seed.
+) -> str:
+    """The key of a scenario with any seed.
 
     Equal are scenarios whose runs are the same to the bit: quantities count by what they mean, and
     files and plug-ins by what is in them. `known_by` tells a plug-in from another one.
@@ -43,7 +43,7 @@ def of_scenario(
         "plugins": sorted(map(known_by, plugins)),
     }
     text = json.dumps(what, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest(), values
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def of_run(scenario: str, seed: int) -> str:

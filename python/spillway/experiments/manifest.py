@@ -219,7 +219,8 @@ def without_other_plugins(asked: Asked, new: Asked) -> Asked:
     return replace(asked, entries=tuple(entries))
 
 
-_LENGTHS = ("duration", "stop", "warmup")
+LENGTHS = ("duration", "stop", "warmup")
+"""The keys that say how long a run takes: with other values there are other runs."""
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], varied: Sequence[str]) -> list[str]:
@@ -229,12 +230,7 @@ def differences(old: dict[str, Any], new: dict[str, Any], varied: Sequence[str])
         for key in _different(keys.meaning(old), keys.meaning(new))
         if not any(key == each or key.startswith(f"{each}.") for each in varied)
     ]
-    return sorted(found, key=is_length)
-
-
-def is_length(key: str) -> bool:
-    """Whether a key says how long a run takes: with another value there are other runs."""
-    return key in _LENGTHS
+    return sorted(found, key=LENGTHS.__contains__)
 
 
 def _different(old: Any, new: Any, above: str = "") -> Iterator[str]:

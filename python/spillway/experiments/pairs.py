@@ -11,9 +11,9 @@ from spillway.arguments import check_once
 from spillway.errors import ScenarioError
 from spillway.experiments.keys import meaning
 from spillway.experiments.manifest import document
-from spillway.experiments.statistics import Difference, difference, measured, sure
+from spillway.experiments.statistics import Difference, difference, sure
 from spillway.experiments.variants import assigned, at
-from spillway.metrics import Chosen, Metric, choose, found, of_table
+from spillway.metrics import Chosen, Metric
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -99,15 +99,12 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
     """
     if not experiment.done:
         raise ScenarioError("no run is there yet", "run it first: experiment.run()")
-    results, identical = experiment.results, experiment.identical
+    identical = experiment.identical
     bases = baselines(experiment, against)
-    witnesses = experiment.witnesses()
-    names = choose(metrics, witnesses) if metrics else experiment.metrics
-    shown = found(names, witnesses) if names else of_table((), witnesses)
-    columns = measured(shown, [runs.summaries() for _, runs in results])
+    columns, _ = (experiment.showing(metrics) if metrics else experiment).measured()
     pairs = []
     for place, base in bases.items():
-        for metric, column in zip(shown, columns, strict=True):
+        for column in columns:
             own, other = column.values[place], column.values[base]
             common = own.keys() & other.keys()
             pairs.append(
@@ -115,9 +112,9 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
                     place,
                     experiment.variants[place].label,
                     experiment.variants[base].label,
-                    metric.key,
+                    column.metric.key,
                     bool(common) and all(own[seed] == other[seed] for seed in common),
-                    metric.less_is_better,
+                    column.metric.less_is_better,
                     difference(own, other, identical[place] and identical[base]),
                 )
             )
@@ -126,7 +123,7 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
         replace(pair, found=replace(pair.found, is_sure=one))
         for pair, one in zip(pairs, are_sure, strict=True)
     )
-    return Pairs(tuple(rows), tuple(shown))
+    return Pairs(tuple(rows), tuple(column.metric for column in columns))
 
 
 def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:

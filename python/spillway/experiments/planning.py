@@ -6,7 +6,6 @@ import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from spillway import _core
@@ -27,16 +26,9 @@ class Planned:
     scenario: Scenario
     key: str
     """The key of its scenario with any seed."""
-    values: dict[str, Any]
-    """All values of its scenario, without the seed."""
     cost: float
     """A rough estimate of a run's packets, by which durations are compared."""
     seeds: tuple[int, ...]
-
-    @cached_property
-    def runs(self) -> dict[int, str]:
-        """The keys of its runs, by seed."""
-        return {seed: keys.of_run(self.key, seed) for seed in self.seeds}
 
 
 def plan(
@@ -58,12 +50,12 @@ def plan(
         read = varied.read()
         _check_seed(variant, seeds)
         known_by = content if is_kept else _in_this_process
-        key, values = keys.of_scenario(read, varied.folder, varied.plugins, known_by)
+        key = keys.of_scenario(read, varied.folder, varied.plugins, known_by)
         chosen = (read.seed,) if seeds is None else tuple(seeds)
-        each = Planned(variant, varied, key, values, read.expected_packets(), chosen)
+        each = Planned(variant, varied, key, read.expected_packets(), chosen)
         number += len(chosen)
         check_number(number)
-        for run in each.runs.values():
+        for run in (keys.of_run(key, seed) for seed in chosen):
             same = seen.setdefault(run, variant)
             if same is not variant:
                 text = f"{same.label} and {variant.label} are the same scenario"

@@ -83,7 +83,7 @@ class InFolders:
             result = run_into(partial, scenario, report)
             if result.status != "interrupted":
                 checksums.write(partial, but="")
-                _synced(partial)
+                synced(partial)
                 place = self._folder / run.folder
                 if not _is_same(place, result):
                     # Something of it was taken away, or it is what another plug-in has left.
@@ -121,7 +121,8 @@ def put(partial: Path, place: Path) -> None:
     sync(place.parent)
 
 
-def _synced(folder: Path) -> None:
+def synced(folder: Path) -> None:
+    """Brings all that is in a folder to the disk."""
     for here, _, files in os.walk(folder):
         for name in files:
             sync(Path(here, name))

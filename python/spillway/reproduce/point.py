@@ -113,7 +113,7 @@ class Run:
             before = basis.named(self.prepare[scheme.name])
             what["prepare"] = basis.of(self.prepare[scheme.name])
             what["parameters"] = dict(scale.parameters)
-        key = _key(run=keys.of_run(keys.of_scenario(read, scenario.folder)[0], seed), **what)
+        key = _key(run=keys.of_run(keys.of_scenario(read, scenario.folder), seed), **what)
         label = f"{point.label} {scheme.name} seed {seed}"
         return Task(key, label, run, read.expected_packets())
 

@@ -38,7 +38,7 @@ class Kept:
         """The key of a run."""
         read = scenario.checked()
         named = [scenario.plugins[place] for place in read.named_plugins]
-        key, _ = keys.of_scenario(read, scenario.folder, named, self._known_by)
+        key = keys.of_scenario(read, scenario.folder, named, self._known_by)
         return keys.of_run(key, seed)
 
     def get(self, key: str, percent: int | None = None) -> dict[str, Any] | None:

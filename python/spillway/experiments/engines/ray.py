@@ -24,6 +24,7 @@ from spillway.errors import ScenarioError, SpillwayError
 from spillway.experiments.engines import Left, Told, last_lines, ray_remote, untold
 from spillway.experiments.engines.ray_remote import RESULTS, RUNS, Answer
 from spillway.experiments.engines.slurm import OUTPUTS
+from spillway.experiments.work import put, synced
 from spillway.folder import whole_file
 from spillway.interrupts import SIGNALS, deferred
 from spillway.tasks.claims import Claims
@@ -259,16 +260,8 @@ def _put_folder(place: Path, files: dict[str, bytes]) -> None:
             file = partial / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-            sync(file)
-        for inside in (partial, *(each for each in partial.rglob("*") if each.is_dir())):
-            sync(inside)
-        try:
-            partial.rename(place)
-        except OSError:
-            # Another has put the same meanwhile.
-            if not place.is_dir():
-                raise
-        sync(place.parent)
+        synced(partial)
+        put(partial, place)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
