@@ -141,6 +141,8 @@ class Experiment:
         self._results = results
         self._only = only
         self._glanced: Glance | None = None
+        self._measured: tuple[int, list[Measured], list[int | None]] | None = None
+        """What table, pairs and JSON show, and the number of runs that it is of."""
         self._lock = threading.Lock()
         self.computed = 0
         """The runs that this process has computed."""
@@ -431,9 +433,11 @@ class Experiment:
         """
         if not self.done:
             return [], []
-        metrics = of_table(self.metrics, self.witnesses())
-        columns = measured(metrics, [runs.summaries() for _, runs in self.results])
-        return columns, best(columns, self.identical)
+        if self._measured is None or self._measured[0] != self.done:
+            metrics = of_table(self.metrics, self.witnesses())
+            columns = measured(metrics, [runs.summaries() for _, runs in self.results])
+            self._measured = self.done, columns, best(columns, self.identical)
+        return self._measured[1:]
 
     def _table(self) -> list[dict[str, Any]]:
         rows = []
@@ -492,6 +496,7 @@ class Experiment:
             ScenarioError: There is no such metric.
         """
         other = copy.copy(self)
+        other._measured = None
         other._asked = replace(self._asked, metrics=tuple(choose(metrics, self.witnesses())))
         return other
 
