@@ -14,8 +14,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .DEFAULT_GOAL := build
 .PHONY: build lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
 
-## build: the command line, in .venv/bin/spillway
-build: $(CORE)
+## build: the command line, in .venv/bin/spillway, with the studies
+build: $(VENV)/.studies
 
 # What builds, tests and checks is the same everywhere: the lock names versions and their hashes.
 $(VENV)/.tools: requirements.lock
@@ -25,6 +25,11 @@ $(VENV)/.tools: requirements.lock
 
 $(CORE): $(VENV)/.tools pyproject.toml $(RUST)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/.studies: $(CORE) studies/pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--editable studies
 	@touch $@
 
 ## lock: all locks anew, the newest versions within pyproject.toml's ranges
@@ -67,7 +72,7 @@ test-slow: build
 digests: build
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
 		--ignored written::digests
-	$(BIN)/python tests/baseline.py
+	$(BIN)/python studies/tests/baseline.py
 
 # torch alone is several GB, so that nothing else needs it.
 $(VENV)/.train: $(VENV)/.tools requirements-train.lock

@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from spillway import bounds
-from spillway.bounds.columns import FEATURES
-from spillway.bounds.synthetic import make_all
+from spillway.learning import bounds
+from spillway.learning.bounds.columns import FEATURES
+from spillway.learning.bounds.synthetic import make_all
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPTHS = (5, 10)

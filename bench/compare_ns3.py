@@ -25,9 +25,11 @@ from typing import Any
 import numpy as np
 
 import spillway
-from spillway import _core, bench, flow_export
-from spillway.result import write_json
-from spillway.scenario import Scenario
+from spillway import _core
+from spillway.result.result import write_json
+from spillway.run import bench
+from spillway.scenario import flow_export
+from spillway.scenario.scenario import Scenario
 
 HERE = Path(__file__).parent
 COLUMNS = ("src", "dst", "size_bytes", "start_ns", "path", "ack_path")

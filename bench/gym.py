@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from spillway.gym import NetworkEnv, Table
+from spillway.learning.gym import NetworkEnv, Table
 
 PORT = "switch.leaf0.port.0"
 QUEUE = ("mean_queue_bytes", "queue_bytes", "sent_bytes", "marked_bytes", "marked_packets")

@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 
 import spillway
-from spillway.arguments import seeds_of
-from spillway.reproduce.pred import figure26, star
-from spillway.reproduce.pred.figure4 import SENDERS
-from spillway.reproduce.pred.setup import DATAMINING, WEBSEARCH, Workload
+from spillway.base.arguments import seeds_of
+from spillway_studies.pred.figures import figure26, star
+from spillway_studies.pred.figures.figure4 import SENDERS
+from spillway_studies.pred.figures.setup import DATAMINING, WEBSEARCH, Workload
 
 PRED, FCS = "switch.aqm=pred", "switch.aqm.qla=false"
 ECN = ("switch.aqm=ecn", "switch.aqm.threshold=70pkt")

@@ -20,7 +20,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
-from spillway.palette import COLOURS, FONTS
+from spillway.show.palette import COLOURS, FONTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

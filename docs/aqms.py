@@ -3,8 +3,8 @@
     spillway reproduce aqms --scale page --out results
     python docs/aqms.py results
 
-The folder has `aqms/NAME` for each figure of `spillway.reproduce.aqms`; what is not there is left
-as it is on the page.
+The folder has `aqms/NAME` for each figure of `spillway_studies.aqms.figures`; what is not there is
+left as it is on the page.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from side_by_side import (
     with_timeout,
     written,
 )
-from spillway.palette import COLOURS
-from spillway.reproduce.aqms.setup import REACTING, THETA
-from spillway.reproduce.draw import drawing_of
+from spillway.show.palette import COLOURS
+from spillway_studies.aqms.figures.setup import REACTING, THETA
+from spillway_studies.claims.draw import drawing_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,8 +27,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spillway.reproduce.tables import asked, behind, interval, spread, told
-from spillway.reproduce.tally import seeds_in_words
+from spillway_studies.claims.tables import asked, behind, interval, spread, told
+from spillway_studies.claims.tally import seeds_in_words
 
 DOCS = Path(__file__).resolve().parent
 PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")

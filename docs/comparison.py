@@ -4,7 +4,7 @@
     python docs/comparison.py results
 
 The folder has `comparison/NAME` for each of the networks and sweeps of
-`spillway.reproduce.comparison`; what is not there is left as it is on the page.
+`spillway_studies.comparison.figures`; what is not there is left as it is on the page.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from side_by_side import (
     with_timeout,
     written,
 )
-from spillway.palette import COLOURS
-from spillway.reproduce.draw import drawing_of
-from spillway.tables import FEW
+from spillway.show.palette import COLOURS
+from spillway.show.tables import FEW
+from spillway_studies.claims.draw import drawing_of
 
 PAGE = Path(__file__).resolve().parent / "comparison.md"
 IMAGE = PAGE.parent / "images" / "comparison.png"

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import parquet
-from spillway.reproduce.draw import log_scale
-from spillway.reproduce.samples import rank
-from spillway.reproduce.tally import seeds_in_words
-from spillway.reproduce.write import NUMBERS
-from spillway.tables import FEW
+from spillway.base import parquet
+from spillway.show.tables import FEW
+from spillway_studies.claims.draw import log_scale
+from spillway_studies.claims.samples import rank
+from spillway_studies.claims.tally import seeds_in_words
+from spillway_studies.claims.write import NUMBERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

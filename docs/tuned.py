@@ -22,11 +22,11 @@ from typing import Any
 
 import spillway
 from spillway import _core
-from spillway.folder import whole_file
-from spillway.progress import Progress
-from spillway.reproduce.comparison.setup import schemes
-from spillway.run import prepared, run_to
-from spillway.threads import side_by_side
+from spillway.base.folder import whole_file
+from spillway.base.progress import Progress
+from spillway.base.threads import side_by_side
+from spillway.run.run import prepared, run_to
+from spillway_studies.comparison.figures.setup import schemes
 from tuned_numbers import file_name, kept
 
 Json = dict[str, Any]

@@ -31,10 +31,10 @@ from side_by_side import (
     with_timeout,
     written,
 )
-from spillway.experiments.statistics import interval
-from spillway.palette import COLOURS
-from spillway.reproduce.draw import drawing_of
-from spillway.reproduce.tally import seeds_in_words
+from spillway.experiment.statistics import interval
+from spillway.show.palette import COLOURS
+from spillway_studies.claims.draw import drawing_of
+from spillway_studies.claims.tally import seeds_in_words
 from tuned import BASE, DEFAULT, NETWORKS, NEW_SEEDS, TUNED, Network, run_file, search_folder
 from tuned_numbers import keep, kept
 

@@ -13,7 +13,7 @@ import sys
 import gymnasium
 import numpy as np
 
-from spillway.gym import Table
+from spillway.learning.gym import Table
 
 PORT = "switch.leaf0.port.0"
 THRESHOLDS = ["2pkt", "5pkt", "10pkt", "20pkt", "50pkt", "100pkt", "200pkt"]
@@ -26,7 +26,7 @@ STEPS = 100
 def environment() -> gymnasium.Env:
     """The port, PRED's utility as the reward, and an action for each threshold."""
     return gymnasium.make(
-        "spillway.gym:Spillway-v0",
+        "spillway.learning.gym:Spillway-v0",
         scenario="pred-incast",
         set=["switch.aqm=ecn", "duration=100ms"],
         actions=Table(["aqm.threshold"], [[threshold] for threshold in THRESHOLDS]),

@@ -14,11 +14,11 @@ import pytest
 
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 
-from spillway.acc import PRED, Model
-from spillway.acc.environment import Place
-from spillway.acc.settings import Settings
-from spillway.acc.training import command as training_command
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
+from spillway.learning.acc import PRED, Model
+from spillway.learning.acc.environment import Place
+from spillway.learning.acc.settings import Settings
+from spillway.learning.acc.training import command as training_command
 
 PORT = "switch.leaf0.port.0"
 

@@ -11,13 +11,13 @@ gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not install
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import spillway  # noqa: E402
-from spillway.acc import ACC, PRED, Model, evaluation  # noqa: E402
-from spillway.acc.best import best_action  # noqa: E402
-from spillway.acc.environment import AgentEnv, Place, red  # noqa: E402
-from spillway.acc.state import Interval, frame  # noqa: E402
-from spillway.acc.variant import Variant  # noqa: E402
-from spillway.errors import ScenarioError  # noqa: E402
-from spillway.scenario import Scenario  # noqa: E402
+from spillway.base.errors import ScenarioError  # noqa: E402
+from spillway.learning.acc import ACC, PRED, Model, evaluation  # noqa: E402
+from spillway.learning.acc.best import best_action  # noqa: E402
+from spillway.learning.acc.environment import AgentEnv, Place, red  # noqa: E402
+from spillway.learning.acc.state import Interval, frame  # noqa: E402
+from spillway.learning.acc.variant import Variant  # noqa: E402
+from spillway.scenario.scenario import Scenario  # noqa: E402
 
 PORT = "switch.leaf0.port.0"
 SHORT = ("duration=3ms",)

@@ -9,12 +9,12 @@ import pytest
 
 import spillway
 from spillway import Simulation, _core
-from spillway.acc.model import Model
-from spillway.acc.network import Layer
-from spillway.acc.state import NUMBERS, Interval, State
-from spillway.acc.variant import PACKET, Setting
-from spillway.errors import ScenarioError
-from spillway.result import Result
+from spillway.base.errors import ScenarioError
+from spillway.learning.acc.model import Model
+from spillway.learning.acc.network import Layer
+from spillway.learning.acc.state import NUMBERS, Interval, State
+from spillway.learning.acc.variant import PACKET, Setting
+from spillway.result.result import Result
 
 INTERVAL_PS = 206_000_000
 PORTS = 19

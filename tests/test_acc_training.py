@@ -20,14 +20,14 @@ from stable_baselines3 import DQN  # noqa: E402
 from stable_baselines3.common.logger import configure  # noqa: E402
 from stable_baselines3.common.type_aliases import ReplayBufferSamples  # noqa: E402
 
-from spillway.acc import Model, run_learner  # noqa: E402
-from spillway.acc.environment import AgentEnv, Place  # noqa: E402
-from spillway.acc.learner import DoubleDQN  # noqa: E402
-from spillway.acc.settings import Settings  # noqa: E402
-from spillway.acc.training import train  # noqa: E402
-from spillway.acc.variant import PRED, Variant  # noqa: E402
-from spillway.errors import ScenarioError  # noqa: E402
-from spillway.scenario import Scenario  # noqa: E402
+from spillway.base.errors import ScenarioError  # noqa: E402
+from spillway.learning.acc import Model, run_learner  # noqa: E402
+from spillway.learning.acc.environment import AgentEnv, Place  # noqa: E402
+from spillway.learning.acc.learner import DoubleDQN  # noqa: E402
+from spillway.learning.acc.settings import Settings  # noqa: E402
+from spillway.learning.acc.training import train  # noqa: E402
+from spillway.learning.acc.variant import PRED, Variant  # noqa: E402
+from spillway.scenario.scenario import Scenario  # noqa: E402
 from support import names  # noqa: E402
 
 PLACE = Place("acc-incast", "switch.leaf0.port.0", ("duration=20ms",))

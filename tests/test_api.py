@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import spillway
 from spillway import Scenario, ScenarioError, oracle, slotted
-from spillway.arguments import assignments_of, choices_of, seeds_of, split
+from spillway.base.arguments import assignments_of, choices_of, seeds_of, split
 from spillway.plugins import Sharing
 from support import TINY
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 import spillway
-from spillway import bench
 from spillway.cli.output import console as console_for
-from spillway.scenario import Scenario, facts
+from spillway.run import bench
+from spillway.scenario.scenario import Scenario, facts
 from support import TINY
 
 TINY_CASE = bench.Case("tiny", str(TINY), settings=(), quick=(), counted=("seed=2",))

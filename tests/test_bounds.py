@@ -7,12 +7,14 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import spillway
-from spillway import ScenarioError, bounds, oracle, parquet
-from spillway.bounds import files, synthetic
-from spillway.bounds.job import Job, features
-from spillway.bounds.model import METHODS, Model
-from spillway.bounds.scores import Errors, Scores
-from spillway.bounds.training import calibrated, grow
+from spillway import ScenarioError, oracle
+from spillway.base import parquet
+from spillway.learning import bounds
+from spillway.learning.bounds import files, synthetic
+from spillway.learning.bounds.job import Job, features
+from spillway.learning.bounds.model import METHODS, Model
+from spillway.learning.bounds.scores import Errors, Scores
+from spillway.learning.bounds.training import calibrated, grow
 from support import TINY
 
 

@@ -8,11 +8,14 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import spillway
-from spillway import ScenarioError, bounds, flow_export, oracle, parquet
-from spillway.bounds import files
-from spillway.bounds.job import features
-from spillway.bounds.model import Model
-from spillway.bounds.training import grow
+from spillway import ScenarioError, oracle
+from spillway.base import parquet
+from spillway.learning import bounds
+from spillway.learning.bounds import files
+from spillway.learning.bounds.job import features
+from spillway.learning.bounds.model import Model
+from spillway.learning.bounds.training import grow
+from spillway.scenario import flow_export
 from support import TINY, with_right_checksum
 
 

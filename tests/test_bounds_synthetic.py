@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spillway import ScenarioError
-from spillway.bounds import synthetic
-from spillway.bounds.columns import FEATURES, kind_of, nearest
-from spillway.bounds.job import features, parted
-from spillway.bounds.parameters import JOBS, JobParameters, Observation, Phase
+from spillway.learning.bounds import synthetic
+from spillway.learning.bounds.columns import FEATURES, kind_of, nearest
+from spillway.learning.bounds.job import features, parted
+from spillway.learning.bounds.parameters import JOBS, JobParameters, Observation, Phase
 
 QUIET = Observation(
     network_noise=0.0,

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 import spillway
-from spillway import Result, Scenario, ScenarioError, UncheckedWarning, checksums
+from spillway import Result, Scenario, ScenarioError, UncheckedWarning
+from spillway.base import checksums
 from support import TINY, flipped, names
 
 LIST = '[[traffic]]\nname = "a"\nkind = "flows"\nfile = "list.csv"\n'

@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway import ScenarioError, csv_file, flow_export, parquet
-from spillway.slotted import Arrivals
+from spillway import ScenarioError
+from spillway.base import csv_file, parquet
+from spillway.scenario import flow_export
+from spillway.theory.slotted import Arrivals
 from support import TINY
 
 NAMES = [" a ", "a", "#a", "=1+1", "\tb", "b", 'p"q', "x,y"]

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from spillway.acc.training import train
+from spillway.learning.acc.training import train
 
 PACKAGES = [
     "spillway",
-    "spillway.acc",
-    "spillway.bounds",
-    "spillway.fluid",
-    "spillway.gym",
-    "spillway.oracle",
+    "spillway.formats.rdma",
+    "spillway.learning.acc",
+    "spillway.learning.bounds",
+    "spillway.learning.gym",
+    "spillway.learning.oracle",
     "spillway.plugins",
-    "spillway.rdma",
-    "spillway.slotted",
-    "spillway.thresholds",
+    "spillway.theory.fluid",
+    "spillway.theory.slotted",
+    "spillway.theory.thresholds",
     "spillway.tuning",
 ]
 """Those whose `__all__` is for users."""
@@ -94,7 +94,7 @@ def is_long(function: Callable[..., Any]) -> bool:
 
 def functions() -> Iterator[tuple[str, Callable[..., Any], list[str | None]]]:
     """Public functions and methods that describe their arguments, and the texts that may."""
-    yield "spillway.acc.training.train", train, [train.__doc__]
+    yield "spillway.learning.acc.training.train", train, [train.__doc__]
     for name, found in (each for package in PACKAGES for each in public(package)):
         must = is_long(found) or name in ALWAYS
         if inspect.isfunction(found) and must:
@@ -146,9 +146,9 @@ def test_data_classes_say_what_their_fields_are(name):
 
 
 def test_what_users_call_is_among_them():
-    methods = {"spillway.slotted.Arrivals.generate", "spillway.plugins.Aqm.on_send"}
-    assert {"spillway.tune", "spillway.gym.NetworkEnv", *ALWAYS, *methods} <= {*FUNCTIONS}
-    assert "spillway.fluid.Bottleneck" in DATA_CLASSES
+    methods = {"spillway.theory.slotted.Arrivals.generate", "spillway.plugins.Aqm.on_send"}
+    assert {"spillway.tune", "spillway.learning.gym.NetworkEnv", *ALWAYS, *methods} <= {*FUNCTIONS}
+    assert "spillway.theory.fluid.Bottleneck" in DATA_CLASSES
 
 
 def test_an_argument_without_a_description_is_found():

@@ -15,8 +15,8 @@ import pytest
 import plugins
 import spillway
 from spillway import ScenarioError, _core
-from spillway.experiments.manifest import Manifest
-from spillway.experiments.worker import to_do
+from spillway.experiment.manifest import Manifest
+from spillway.experiment.worker import to_do
 from support import TINY, flipped, names, without_cost
 from test_cli_errors import refused
 
@@ -28,7 +28,7 @@ COMPARE = ["compare", TINY, "--set", "duration=1ms", "--vary", *VARY, "--out", "
 @pytest.fixture
 def counted(monkeypatch):
     """Counts the runs that are computed."""
-    from spillway.experiments import work
+    from spillway.experiment import work
 
     computed = []
     before = work.run_to
@@ -148,7 +148,7 @@ def test_an_experiment_of_a_newer_version(command, tmp_path):
     file = tmp_path / "out" / "experiment.json"
     whole = json.loads(file.read_text())
     whole["experiment"] |= {"format": 2, "version": "9.0"}
-    from spillway.experiments import manifest
+    from spillway.experiment import manifest
 
     whole["sha256"] = manifest._digest(whole["experiment"])
     file.write_text(json.dumps(whole))

@@ -17,7 +17,7 @@ from rdma_inputs import (
     star,
     write_inputs,
 )
-from spillway import rdma
+from spillway.formats import rdma
 from support import TINY
 
 LINE, ACK, DELAY = 83, 4, 1_000

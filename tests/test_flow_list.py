@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway import ScenarioError, parquet
+from spillway import ScenarioError
+from spillway.base import parquet
 from support import TINY
 
 FLOWS = {

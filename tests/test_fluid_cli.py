@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spillway import parquet
+from spillway.base import parquet
 from support import names
 
 QUICK = ("fluid", "--flows", "2,8", "--seeds", "1")
@@ -118,7 +118,7 @@ def test_a_folder_is_replaced_by_force_only(command):
 
 
 def test_an_interrupted_command_leaves_nothing(command, monkeypatch):
-    from spillway.fluid import packets
+    from spillway.theory.fluid import packets
 
     calls, run = iter(range(3)), packets.run
 
@@ -134,7 +134,7 @@ def test_an_interrupted_command_leaves_nothing(command, monkeypatch):
 
 
 def test_an_interrupted_plot_leaves_nothing(command, monkeypatch):
-    from spillway.fluid import plots
+    from spillway.theory.fluid import plots
 
     def interrupt(*_):
         raise KeyboardInterrupt

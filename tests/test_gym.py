@@ -16,7 +16,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not install
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import spillway  # noqa: E402
-from spillway.gym import NetworkEnv, Ranges, Table  # noqa: E402
+from spillway.learning.gym import NetworkEnv, Ranges, Table  # noqa: E402
 
 SET = ["switch.aqm=ecn", "duration=30ms", "stop=1s"]
 RED = ["switch.aqm=red", *SET[1:]]
@@ -45,7 +45,7 @@ def made(**given: Any) -> NetworkEnv:
 def test_it_is_as_gymnasium_wants_environments() -> None:
     check_env(made(steps=5), skip_render_check=True)
     check_env(made(actions=Ranges("aqm.threshold=1pkt..100pkt"), steps=5), skip_render_check=True)
-    two = gymnasium.make("spillway.gym:Spillway-v0", scenario="pred-incast", **GIVEN)
+    two = gymnasium.make("spillway.learning.gym:Spillway-v0", scenario="pred-incast", **GIVEN)
     observation, info = two.reset(seed=3)
     assert observation in two.observation_space and info == {"seed": 1, "time_ps": 0}
 
@@ -223,7 +223,7 @@ def test_what_is_wrong_later() -> None:
 
 def test_environments_run_in_processes() -> None:
     envs = gymnasium.make_vec(
-        "spillway.gym:Spillway-v0",
+        "spillway.learning.gym:Spillway-v0",
         num_envs=2,
         vectorization_mode="async",
         scenario="pred-incast",
@@ -246,7 +246,7 @@ def test_environments_run_in_processes() -> None:
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_several_environments_tell_of_different_numbers_of_flows(mode: str) -> None:
     envs = gymnasium.make_vec(
-        "spillway.gym:Spillway-v0",
+        "spillway.learning.gym:Spillway-v0",
         num_envs=2,
         vectorization_mode=mode,
         scenario="pred-incast",
@@ -276,8 +276,8 @@ def test_the_example_learns_and_compares() -> None:
 def test_without_gymnasium_it_says_what_is_missing() -> None:
     code = (
         "import sys; sys.modules['gymnasium'] = None\n"
-        "try:\n    import spillway.gym\n"
+        "try:\n    import spillway.learning.gym\n"
         "except ModuleNotFoundError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "spillway.gym needs gymnasium: pip install 'spillway[rl]'\n"
+    assert done.stdout == "spillway.learning.gym needs gymnasium: pip install 'spillway[rl]'\n"

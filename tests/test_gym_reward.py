@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 
 import spillway
-from spillway.gym.reward import compiled
+from spillway.learning.gym.reward import compiled
 
 SIGNALS = {
     "queue": np.array([[1000.0, 3000.0], [0.0, 8000.0]]),

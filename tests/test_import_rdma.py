@@ -23,9 +23,9 @@ from rdma_inputs import (
     topology,
     write_inputs,
 )
-from spillway import rdma
-from spillway.errors import ScenarioError
-from spillway.scenario import Scenario
+from spillway.base.errors import ScenarioError
+from spillway.formats import rdma
+from spillway.scenario.scenario import Scenario
 from support import names
 
 LONE = [(0, 2, 1_000_000, "2.000000000")]

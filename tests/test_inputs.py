@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway import parquet
+from spillway.base import parquet
 from spillway.plugins import Sharing
 from support import TINY, names
 
@@ -109,7 +109,7 @@ def test_a_file_whose_name_is_all_ending_keeps_it(tmp_path):
 @pytest.mark.filterwarnings("ignore:.*it was trained where")
 @pytest.mark.filterwarnings("ignore:.*outside of what it was trained on")
 def test_tiers_that_take_over_a_file_take_over_its_copy(tmp_path):
-    from spillway.oracle import Model
+    from spillway.learning.oracle import Model
 
     Model.load("default").save(tmp_path / "mine")
     credence = "switch.sharing={ kind = 'credence', oracle = 'forest', model = 'mine' }"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from spillway import slotted
-from spillway.slotted import Arrivals
+from spillway.theory.slotted import Arrivals
 
 TIES: dict[str, Callable[[list[int], int], int]] = {
     "its own, else the lowest": lambda longest, own: own if own in longest else longest[0],

@@ -10,8 +10,10 @@ import pytest
 from rich.console import Console
 
 import spillway
-from spillway import _core, metrics, plots, tables
-from spillway.scenario import Scenario
+from spillway import _core
+from spillway.result import metrics
+from spillway.scenario.scenario import Scenario
+from spillway.show import plots, tables
 from support import TINY
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -127,7 +129,7 @@ def test_what_is_chosen_is_kept(command, tmp_path):
 
 
 def test_a_metric_is_known_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(sys.modules["spillway.experiments.work"], "run_to", None)
+    monkeypatch.setattr(sys.modules["spillway.experiment.work"], "run_to", None)
     with pytest.raises(spillway.ScenarioError, match=r"there is no metric 'shrt\.p99'") as raised:
         spillway.sweep(TINY, metrics=["drops", "shrt.p99"])
     assert raised.value.hint == "did you mean `short.p99`?"

@@ -9,9 +9,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import spillway
-from spillway.oracle import Model, evaluate, train
-from spillway.oracle.model import Seen
-from spillway.oracle.trace import join, load
+from spillway.learning.oracle import Model, evaluate, train
+from spillway.learning.oracle.model import Seen
+from spillway.learning.oracle.trace import join, load
 from support import TINY, names, with_right_checksum
 
 SMALL = ("switch.buffer=25KB", "switch.aqm.threshold=unlimited")

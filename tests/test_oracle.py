@@ -13,15 +13,17 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import spillway
-from spillway import _core, forest_file, parquet
-from spillway.oracle import FEATURES, Model, Scores, evaluate, train
-from spillway.oracle import default as recipe
-from spillway.oracle.trace import Place, Trace, join, load
+from spillway import _core
+from spillway.base import parquet
+from spillway.learning import forest_file
+from spillway.learning.oracle import FEATURES, Model, Scores, evaluate, train
+from spillway.learning.oracle import default as recipe
+from spillway.learning.oracle.trace import Place, Trace, join, load
 from support import TINY, names
 
 # Much is lost on purpose: hosts are to send and receive more than their lines carry.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*the excess waits, and delays keep growing:spillway.errors.ScenarioWarning"
+    "ignore:.*the excess waits, and delays keep growing:spillway.base.errors.ScenarioWarning"
 )
 
 TRACED = (

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 import spillway
-from spillway import tables
-from spillway.experiments.statistics import interval, least
+from spillway.experiment.statistics import interval, least
+from spillway.show import tables
 from support import TINY
 
 

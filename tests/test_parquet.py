@@ -7,8 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway import ScenarioError, UncheckedWarning, flow_list, parquet
-from spillway.slotted import Arrivals
+from spillway import ScenarioError, UncheckedWarning
+from spillway.base import parquet
+from spillway.scenario import flow_list
+from spillway.theory.slotted import Arrivals
 from support import TINY, flipped
 
 TABLE = pa.table(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spillway.parquet_pages import Held, MalformedError, held
+from spillway.base.parquet_pages import Held, MalformedError, held
 
 PAGE = b"\x15\x00\x15\x0a\x15\x06\x2c\x15\x08\x00\x00abc"
 """Four values: five bytes, in three."""

@@ -8,14 +8,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import spillway
-from spillway import plots
-from spillway.experiments.experiment import Experiment
-from spillway.experiments.variants import Variant
-from spillway.experiments.work import Numbers, work
-from spillway.oracle.plots import draw_sweep
-from spillway.oracle.scores import Scores
-from spillway.palette import COLOURS, MARKERS
-from spillway.reproduce.draw import drawing_of
+from spillway.experiment.experiment import Experiment
+from spillway.experiment.work import Numbers, work
+from spillway.learning.oracle.plots import draw_sweep
+from spillway.learning.oracle.scores import Scores
+from spillway.scenario.variants import Variant
+from spillway.show import plots
+from spillway.show.palette import COLOURS, MARKERS
+from spillway_studies.claims.draw import drawing_of
 from support import TINY, names
 from test_cli_errors import refused
 

@@ -8,7 +8,7 @@ import pytest
 
 import plugins
 import spillway
-from spillway import parquet
+from spillway.base import parquet
 from support import DATA, TINY, without_cost
 
 SHORT_OF_ROOM = ("switch.buffer=20KB", "switch.aqm.threshold=unlimited")

@@ -9,9 +9,9 @@ from rich.console import Console
 import figures
 import spillway
 from spillway import Scenario
-from spillway.progress import Progress, ProgressBar, shares
-from spillway.reproduce import harness
-from spillway.reproduce.cache import Cache
+from spillway.base.progress import Progress, ProgressBar, shares
+from spillway_studies.claims import harness
+from spillway_studies.claims.cache import Cache
 from support import TINY
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from spillway import ScenarioError
-from spillway.experiments.engines import ray, ray_remote
+from spillway.experiment.engines import ray, ray_remote
 
 WRITES = """
 import pathlib, sys

@@ -19,10 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import _core, acc, bounds, checksums, flow_list, history, parquet, report
-from spillway.bounds import files, synthetic
-from spillway.bounds.training import grow
-from spillway.oracle import Model, trace
+from spillway import _core
+from spillway.base import checksums, parquet
+from spillway.learning import acc, bounds
+from spillway.learning.bounds import files, synthetic
+from spillway.learning.bounds.training import grow
+from spillway.learning.oracle import Model, trace
+from spillway.scenario import flow_list, history
+from spillway.show import report
 from support import TINY, with_right_checksum
 
 SWITCHES = ["leaf0", "leaf1", "spine0"]

@@ -13,10 +13,12 @@ from rich.console import Console
 
 import figures
 import spillway
-from spillway import ScenarioError, checksums, plots, report, tables
-from spillway.reproduce import harness, write
-from spillway.reproduce.cache import Cache
+from spillway import ScenarioError
+from spillway.base import checksums
+from spillway.show import plots, report, tables
 from spillway.tuning import plots as study_plots
+from spillway_studies.claims import harness, write
+from spillway_studies.claims.cache import Cache
 from support import TINY
 from test_cli_errors import refused
 
@@ -237,7 +239,7 @@ def test_a_report_does_not_replace_a_scenario(command, tmp_path):
 
 
 def test_a_model_does_not_replace_a_scenario(command, tmp_path):
-    from spillway.oracle import Model
+    from spillway.learning.oracle import Model
 
     (tmp_path / "scenario.toml").write_text("seed = 1\n")
     outcome = command("oracle", "default", "--out", "scenario.toml", "--force")

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway import _core, arrow
-from spillway.progress import Progress
-from spillway.run import Streamed
+from spillway import _core
+from spillway.base import arrow
+from spillway.base.progress import Progress
+from spillway.run.run import Streamed
 from support import TINY, names, without_cost
 
 SMALL = ("switch.buffer=40KB", "switch.aqm.threshold=unlimited")

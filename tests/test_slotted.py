@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import parquet, slotted
-from spillway.reproduce.credence import figure14 as reproduced
-from spillway.slotted import Arrivals
-from spillway.slotted.arrivals import generators, ports_of
-from spillway.slotted.model import measure
+from spillway import slotted
+from spillway.base import parquet
+from spillway.theory.slotted import Arrivals
+from spillway.theory.slotted.arrivals import generators, ports_of
+from spillway.theory.slotted.model import measure
+from spillway_studies.credence.figures import figure14 as reproduced
 from support import TINY
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway.slotted import Arrivals
+from spillway.theory.slotted import Arrivals
 from support import names
 
 
@@ -255,7 +255,7 @@ def test_what_is_wrong_is_refused(command, arguments, error, hint):
 
 
 def test_an_interrupted_search_keeps_the_best_so_far(command, monkeypatch):
-    from spillway.slotted import worst
+    from spillway.theory.slotted import worst
 
     changed, steps = worst._changed, iter(range(150))
 
@@ -275,7 +275,7 @@ def test_an_interrupted_search_keeps_the_best_so_far(command, monkeypatch):
 
 
 def test_a_search_that_has_found_nothing_leaves_nothing(command, monkeypatch):
-    from spillway.slotted import worst
+    from spillway.theory.slotted import worst
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt

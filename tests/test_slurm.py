@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spillway import ScenarioError, SpillwayError
-from spillway.experiments.engines import slurm
+from spillway.experiment.engines import slurm
 
 
 class Fake:

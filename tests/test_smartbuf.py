@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway import parquet
+from spillway.base import parquet
 
 SCENARIO = {
     "duration": "2ms",

@@ -6,9 +6,9 @@ import tomllib
 import pytest
 
 import spillway
-from spillway.arguments import seeds_of, split
-from spillway.experiments.statistics import across_seeds
-from spillway.experiments.variants import variants
+from spillway.base.arguments import seeds_of, split
+from spillway.experiment.statistics import across_seeds
+from spillway.scenario.variants import variants
 from support import TINY, names, without_cost
 
 

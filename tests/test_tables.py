@@ -2,7 +2,7 @@
 
 import pytest
 
-from spillway import tables
+from spillway.show import tables
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from spillway.base.progress import ProgressBar
+from spillway.base.texts import printable
 from spillway.cli.output import console
-from spillway.progress import ProgressBar
-from spillway.texts import printable
 from support import TINY
 
 EVIL = "\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e[bold]x[/nothing]"

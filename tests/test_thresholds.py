@@ -10,8 +10,8 @@ from scipy.optimize import differential_evolution
 
 import spillway
 from spillway import _core, thresholds
-from spillway.thresholds import OBJECTIVES, Sizes, optimise, value
-from spillway.thresholds.objectives import values
+from spillway.theory.thresholds import OBJECTIVES, Sizes, optimise, value
+from spillway.theory.thresholds.objectives import values
 
 TWO = Sizes([(1000, 0.5), (3000, 0.5), (3000, 1.0)], "two")
 """1,000 or 3,000 bytes, equally likely: 2,000 on average."""

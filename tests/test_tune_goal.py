@@ -7,7 +7,7 @@ import pytest
 
 import spillway
 from spillway import Scenario, ScenarioError, _core
-from spillway.summary_paths import REASONS
+from spillway.result.summary_paths import REASONS
 from spillway.tuning.expression import UndefinedError, comparison, expression
 from spillway.tuning.goal import Aims, MissingError, front
 from support import TINY

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from spillway.palette import COLOURS
+from spillway.show.palette import COLOURS
 from spillway.tuning import plots
 
 BLUE, GREEN = (COLOURS[place].lower() for place in (0, 2))

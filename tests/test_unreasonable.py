@@ -6,12 +6,13 @@ import sys
 import pytest
 
 import spillway
-from spillway import ScenarioError, threads
-from spillway.arguments import seeds_of
-from spillway.bounds import files
-from spillway.fluid import Bottleneck
-from spillway.gym import NetworkEnv, Table
-from spillway.gym.actions import Setter
+from spillway import ScenarioError
+from spillway.base import threads
+from spillway.base.arguments import seeds_of
+from spillway.learning.bounds import files
+from spillway.learning.gym import NetworkEnv, Table
+from spillway.learning.gym.actions import Setter
+from spillway.theory.fluid import Bottleneck
 from spillway.tuning.expression import expression
 from spillway.tuning.space import parameters
 from support import TINY

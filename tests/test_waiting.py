@@ -5,7 +5,8 @@ import pyarrow.csv
 import pytest
 
 import spillway
-from spillway import ScenarioError, parquet
+from spillway import ScenarioError
+from spillway.base import parquet
 from support import TINY
 
 FLOWS = {

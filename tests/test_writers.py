@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway import ScenarioError, folder, parquet
-from spillway.folder import OutputFolder, whole_file
+from spillway import ScenarioError
+from spillway.base import folder, parquet
+from spillway.base.folder import OutputFolder, whole_file
 from support import TINY, names
 
 
@@ -58,7 +59,7 @@ def test_lists_of_two_scenarios_at_once(command, tmp_path):
     """Whoever ends with 0 has his own flows there."""
     given = [spillway.Scenario(TINY, assignments=[f"seed={seed}"]) for seed in (1, 2)]
     rows = {}
-    from spillway import flow_export
+    from spillway.scenario import flow_export
 
     def write(seed):
         file = tmp_path / "list.csv"

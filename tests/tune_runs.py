@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import spillway
-from spillway.scenario import Scenario
+from spillway.scenario.scenario import Scenario
 from support import TINY
 
 ALPHA = "switch.sharing.alpha=0.5..8.0"

@@ -17,7 +17,7 @@ from generator.catalogue import (
     source_of,
 )
 from generator.markdown import code, key_table, linked, sentence, table
-from spillway.tables import changing
+from spillway.show.tables import changing
 
 
 def algorithm_pages(catalogue: Json) -> dict[Path, str]:

@@ -20,7 +20,7 @@ try:
     from typing import TYPE_CHECKING
 
     from spillway._core import __version__
-    from spillway.errors import (
+    from spillway.base.errors import (
         Interrupted,
         PluginError,
         ScenarioError,
@@ -28,13 +28,13 @@ try:
         SpillwayError,
         UncheckedWarning,
     )
-    from spillway.experiments.asking import experiment, load
-    from spillway.experiments.experiment import Experiment
-    from spillway.result import Result
-    from spillway.run import run
-    from spillway.scenario import Scenario
-    from spillway.simulation import Simulation
-    from spillway.sweep import Sweep, sweep
+    from spillway.experiment.asking import experiment, load
+    from spillway.experiment.experiment import Experiment
+    from spillway.experiment.sweep import Sweep, sweep
+    from spillway.result.result import Result
+    from spillway.run.run import run
+    from spillway.run.simulation import Simulation
+    from spillway.scenario.scenario import Scenario
 except KeyboardInterrupt:
     # The command line begins with these imports: Ctrl-C ends it here without a traceback, too.
     if sys.argv[0].rpartition("/")[2] not in ("-m", "spillway"):
@@ -46,17 +46,25 @@ Error = SpillwayError
 """The base class of all errors, under a short name."""
 
 if TYPE_CHECKING:
-    from spillway import fluid, oracle, plugins, slotted, thresholds
+    from spillway import plugins
+    from spillway.learning import gym, oracle
+    from spillway.theory import fluid, slotted, thresholds
     from spillway.tuning import Tuned, tune
 else:
+    _LATER = {
+        **dict.fromkeys(("Tuned", "tune"), "tuning"),
+        **dict.fromkeys(("gym", "oracle"), "learning"),
+        **dict.fromkeys(("fluid", "slotted", "thresholds"), "theory"),
+    }
 
     def __getattr__(name: str) -> object:
         """Imports a slow package, or what is in one, when it is first used."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        room = importlib.import_module(f"spillway.{_LATER[name]}")
         if name in ("Tuned", "tune"):
-            return getattr(importlib.import_module("spillway.tuning"), name)
-        if name in ("fluid", "oracle", "slotted", "thresholds"):
-            return importlib.import_module(f"spillway.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(room, name)
+        return importlib.import_module(f"{room.__name__}.{name}")
 
 
 __all__ = [
@@ -76,6 +84,7 @@ __all__ = [
     "__version__",
     "experiment",
     "fluid",
+    "gym",
     "load",
     "oracle",
     "plugins",

@@ -18,7 +18,7 @@ def main() -> NoReturn:
         sys.exit(2)
     try:
         # The import takes a moment, in which Ctrl-C may come too.
-        from spillway.interrupts import ends_as_ctrl_c
+        from spillway.base.interrupts import ends_as_ctrl_c
 
         ends_as_ctrl_c()
         from spillway.cli import invoke

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import spillway
-from spillway.experiments.experiment import Experiment
+from spillway.experiment.experiment import Experiment
 from support import TINY, without_cost
 
 SEEDS = "1..12"

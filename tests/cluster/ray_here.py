@@ -15,8 +15,8 @@ from ray.cluster_utils import Cluster
 
 import spillway
 from experiment_here import asked, kill_one
-from spillway.experiments.engines import ray as engine
-from spillway.experiments.engines import ray_remote
+from spillway.experiment.engines import ray as engine
+from spillway.experiment.engines import ray_remote
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ import slurm_here
 import spillway
 from experiment_here import DURATION, SEEDS, VARY, asked, bits, claims, kill_one, workers
 from spillway import SpillwayError
-from spillway.experiments import manifest
-from spillway.experiments.engines import slurm
+from spillway.experiment import manifest
+from spillway.experiment.engines import slurm
 from support import TINY
 
 pytestmark = [

@@ -6,7 +6,7 @@ use pyo3::types::PyType;
 use spillway_engine::Time;
 use spillway_settings::SettingsError;
 
-/// An error in a setting, as `spillway.errors.ScenarioError`.
+/// An error in a setting, as `spillway.base.errors.ScenarioError`.
 pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
     let text = match error.path.as_str() {
         "" => error.problem,
@@ -99,9 +99,9 @@ where
     }
 }
 
-/// A class of `spillway.errors`.
+/// A class of `spillway.base.errors`.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = ERRORS.get_or_try_init(py, || py.import("spillway.errors").map(Bound::unbind))?;
+    let module = ERRORS.get_or_try_init(py, || py.import("spillway.base.errors").map(Bound::unbind))?;
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }

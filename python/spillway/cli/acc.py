@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption, ScenarioArgument, SetOption
 from spillway.cli.output import INTERRUPTED, console, display, say
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.acc import Model
-    from spillway.acc.environment import Place
+    from spillway.learning.acc import Model
+    from spillway.learning.acc.environment import Place
 
 acc = typer.Typer(
     no_args_is_help=True,
@@ -164,11 +164,11 @@ def train(
     _check_gymnasium()
     from dataclasses import asdict
 
-    from spillway.acc import Model, tables
-    from spillway.acc import training as trainings
-    from spillway.acc.settings import Settings
-    from spillway.acc.variant import find
-    from spillway.folder import check_file, check_new_file
+    from spillway.base.folder import check_file, check_new_file
+    from spillway.learning.acc import Model, tables
+    from spillway.learning.acc import training as trainings
+    from spillway.learning.acc.settings import Settings
+    from spillway.learning.acc.variant import find
 
     given: dict[str, Any] = {
         "gamma": gamma,
@@ -237,7 +237,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a model observes, of what it was made, and what it would set in a few states."""
-    from spillway.acc import Model, tables
+    from spillway.learning.acc import Model, tables
 
     chosen = Model.load(model)
     display(_told(chosen), tables.model(chosen), as_json)
@@ -269,10 +269,10 @@ def best_action(
 ) -> None:
     """Search for the action that does best if it never changes: static RED, by the mean reward."""
     _check_gymnasium()
-    from spillway.acc import Model, tables
-    from spillway.acc.best import best_action as search
-    from spillway.acc.environment import red
-    from spillway.acc.variant import find
+    from spillway.learning.acc import Model, tables
+    from spillway.learning.acc.best import best_action as search
+    from spillway.learning.acc.environment import red
+    from spillway.learning.acc.variant import find
 
     errors = console(sys.stderr)
 
@@ -302,7 +302,7 @@ def best_action(
 def _check_gymnasium() -> None:
     """Says what to install, if it is not there."""
     try:
-        import spillway.gym  # noqa: F401
+        import spillway.learning.gym  # noqa: F401
     except ModuleNotFoundError as missing:
         raise ScenarioError(str(missing)) from None
 
@@ -314,13 +314,13 @@ def _place(
     interval: str | None,
     gbps: float | None,
 ) -> Place:
-    from spillway.acc.environment import Place
+    from spillway.learning.acc.environment import Place
 
     return Place(scenario, port, tuple(set or ()), gbps, interval)
 
 
 def _told(model: Model) -> dict[str, object]:
-    from spillway.acc import tables
+    from spillway.learning.acc import tables
 
     return {
         "layers": [list(weight.shape) for weight, _ in model.layers],

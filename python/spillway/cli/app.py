@@ -15,15 +15,15 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from spillway import _core
-from spillway.arguments import plain_float, plain_int
-from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
-from spillway.errors import (
+from spillway.base.arguments import plain_float, plain_int
+from spillway.base.errors import (
     PluginError,
     ScenarioError,
     ScenarioWarning,
     SpillwayError,
     UncheckedWarning,
 )
+from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 
 _FIRST = (
     *("run", "compare", "tune", "show", "list", "flows", "report", "reproduce", "oracle", "bounds"),

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from spillway.arguments import plain_int
+from spillway.base.arguments import plain_int
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
-from spillway.errors import ScenarioError
 
 bounds = typer.Typer(
     no_args_is_help=True,
@@ -83,8 +83,8 @@ def generate(
     as_json: JsonOption = False,
 ) -> None:
     """Make synthetic jobs: a trace of each, and a list of all their flows for a scenario."""
-    from spillway.bounds import files, tables
-    from spillway.folder import OutputFolder
+    from spillway.base.folder import OutputFolder
+    from spillway.learning.bounds import files, tables
 
     with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
         told = files.generate(kind.value, output.partial, jobs, hosts, seed, gap_ms)
@@ -148,9 +148,9 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Grow a random forest on jobs, and say how many flows its bounds are right for."""
-    from spillway import bounds as learned
-    from spillway.bounds import tables
-    from spillway.folder import check_new_file
+    from spillway.base.folder import check_new_file
+    from spillway.learning import bounds as learned
+    from spillway.learning.bounds import tables
 
     if out is not None:
         if sweep_depths is not None:
@@ -206,10 +206,10 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Say how many flows of other jobs, or of a list, a model's bounds are right for."""
-    from spillway import bounds as learned
-    from spillway import flow_export
-    from spillway.bounds import files, tables
-    from spillway.folder import check_new_file, whole_file
+    from spillway.base.folder import check_new_file, whole_file
+    from spillway.learning import bounds as learned
+    from spillway.learning.bounds import files, tables
+    from spillway.scenario import flow_export
 
     chosen = learned.Model.load(model)
     lists = [file for file in jobs if files.is_list(file)]
@@ -251,8 +251,8 @@ def evaluate(
 @bounds.command()
 def show(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Say what a model looks at, how it bounds, and what it was trained on."""
-    from spillway import bounds as learned
-    from spillway.bounds import tables
+    from spillway.learning import bounds as learned
+    from spillway.learning.bounds import tables
 
     chosen = learned.Model.load(model)
     display(chosen.document, tables.model(chosen), as_json)

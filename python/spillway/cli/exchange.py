@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import display
-from spillway.errors import ScenarioError, ScenarioWarning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from spillway.rdma import Translation
+    from spillway.formats.rdma import Translation
 
 imports = typer.Typer(no_args_is_help=True, help="Make scenarios of other simulators' files.")
 exports = typer.Typer(no_args_is_help=True, help="Write results as other simulators do.")
@@ -85,7 +85,7 @@ def import_rdma(
     as_json: JsonOption = False,
 ) -> None:
     """The public RDMA simulator (HPCC, DCQCN, TIMELY and DCTCP, with PFC): a run as a scenario."""
-    from spillway import rdma
+    from spillway.formats import rdma
 
     rdma.check(out, force)
     source = rdma.read_source(place, topology, flows, ignore=ignore or ())
@@ -155,7 +155,7 @@ def export_rdma(
     """The public RDMA simulator: completion times and pauses of a run, for its scripts."""
     from rich.text import Text
 
-    from spillway import rdma
+    from spillway.formats import rdma
 
     if fct is None and pfc is None:
         raise ScenarioError("nothing is to be written", "--fct FILE, --pfc FILE, or both")

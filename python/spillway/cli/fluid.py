@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway import _core
-from spillway.arguments import check_once, plain_float
+from spillway.base.arguments import check_once, plain_float
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
 from spillway.cli.output import INTERRUPTED, console, display
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.fluid import Point
+    from spillway.theory.fluid import Point
 
 DOCUMENT = "fluid.json"
 
@@ -98,8 +98,8 @@ def fluid(
     as_json: JsonOption = False,
 ) -> None:
     """Steady queue of long flows under RED, by a fluid model and by the packet simulator."""
-    from spillway.fluid import Bottleneck, compare, tables
-    from spillway.folder import OutputFolder
+    from spillway.base.folder import OutputFolder
+    from spillway.theory.fluid import Bottleneck, compare, tables
 
     listed = list(
         itertools.product(
@@ -161,8 +161,8 @@ def fluid(
 
 
 def _write(folder: Path, points: Sequence[Point], document: dict[str, Any], sender: str) -> None:
-    from spillway import parquet
-    from spillway.fluid import plots, tables
+    from spillway.base import parquet
+    from spillway.theory.fluid import plots, tables
 
     text = json.dumps(document, indent=2, ensure_ascii=False)
     (folder / DOCUMENT).write_text(f"{text}\n", encoding="utf-8")

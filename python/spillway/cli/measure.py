@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption, JsonOption
 from spillway.cli.output import FAILED, console, display
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from spillway.agreement import Bounds
+    from spillway_studies.references.agreement import Bounds
 
 
 class Reference(enum.StrEnum):
@@ -60,8 +60,8 @@ def validate(
 
     The status is 1 where a number breaks the stated bounds: the last line says which.
     """
-    from spillway.threads import processors
-    from spillway.validate import (
+    from spillway.base.threads import processors
+    from spillway_studies.references import (
         abm,
         abm_tables,
         aqm,
@@ -137,7 +137,7 @@ def bench(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how fast it runs on this machine: CPU time, instructions, memory."""
-    from spillway import bench
+    from spillway.run import bench
 
     groups = {
         "--growth": (growth, bench.GROWTH),

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway.arguments import check_once, plain_int
+from spillway.base.arguments import check_once, plain_int
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.oracle import Model, Scores, Training
+    from spillway.learning.oracle import Model, Scores, Training
 
 oracle = typer.Typer(
     no_args_is_help=True,
@@ -135,10 +135,10 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a random forest on traces of fates, and say how well it predicts."""
-    from spillway import oracle as oracles
-    from spillway.folder import OutputFolder, check_new_file
-    from spillway.oracle import tables
-    from spillway.oracle.trace import find, join, load
+    from spillway.base.folder import OutputFolder, check_new_file
+    from spillway.learning import oracle as oracles
+    from spillway.learning.oracle import tables
+    from spillway.learning.oracle.trace import find, join, load
 
     if each_switch and (out is None or test or sweep_trees is not None):
         problem = "--each-switch needs --out, and goes with neither --test nor --sweep-trees"
@@ -148,7 +148,7 @@ def train(
     if out is not None and sweep_trees is not None:
         raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
     if plot is not None:
-        from spillway.plots import check
+        from spillway.show.plots import check
 
         if sweep_trees is None:
             raise ScenarioError("--plot draws a sweep", "add --sweep-trees 1,2,4,8")
@@ -190,7 +190,7 @@ def train(
         told = {"trees": {str(count): scores.document for count, scores in swept}}
         display(told, tables.sweep(swept), as_json)
         if plot is not None:
-            from spillway.oracle.plots import draw_sweep
+            from spillway.learning.oracle.plots import draw_sweep
 
             draw_sweep(swept, plot)
             console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
@@ -212,10 +212,10 @@ def default(
     as_json: JsonOption = False,
 ) -> None:
     """Make a bundled model once more: trace, train, test. A few minutes."""
-    from spillway import oracle as oracles
-    from spillway.folder import check_new_file
-    from spillway.oracle import default as recipe
-    from spillway.progress import ProgressBar
+    from spillway.base.folder import check_new_file
+    from spillway.base.progress import ProgressBar
+    from spillway.learning import oracle as oracles
+    from spillway.learning.oracle import default as recipe
 
     chosen = recipe.find(name)
     if out is not None:
@@ -234,9 +234,9 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Say how well a model predicts the fates of traces, tier by tier."""
-    from spillway import oracle as oracles
-    from spillway.oracle import tables
-    from spillway.oracle.trace import find, load
+    from spillway.learning import oracle as oracles
+    from spillway.learning.oracle import tables
+    from spillway.learning.oracle.trace import find, load
 
     chosen = oracles.Model.load(model)
     scores, by_tier = {}, {}
@@ -263,8 +263,8 @@ def evaluate(
 @oracle.command()
 def show(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Say what a model looks at, and what it was trained on."""
-    from spillway import oracle as oracles
-    from spillway.oracle import tables
+    from spillway.learning import oracle as oracles
+    from spillway.learning.oracle import tables
 
     chosen = oracles.Model.load(model)
     display(_told(chosen), tables.model(chosen), as_json)
@@ -280,7 +280,7 @@ def _finish(
     """Writes a model and prints how good it is."""
     from rich.console import Group
 
-    from spillway.oracle import tables
+    from spillway.learning.oracle import tables
 
     if out is not None:
         training.model.save(out, force=force)

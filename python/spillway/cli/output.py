@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from spillway.texts import UNSAFE, printable
+from spillway.base.texts import UNSAFE, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JobsOption, JsonOption, SeedsOption
 from spillway.cli.output import INTERRUPTED, console, display, say
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.reproduce.harness import Plan
-    from spillway.reproduce.results import Results
+    from spillway_studies.claims.harness import Plan
+    from spillway_studies.claims.results import Results
 
 
 class ScaleName(enum.StrEnum):
@@ -65,9 +65,10 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Run figures of papers again: data, plots, and a verdict on every claim."""
-    from spillway.arguments import seeds_of
-    from spillway.reproduce import catalogue, harness, tables, write
-    from spillway.reproduce.cache import Cache, default_folder
+    from spillway.base.arguments import seeds_of
+    from spillway_studies import catalogue
+    from spillway_studies.claims import harness, tables, write
+    from spillway_studies.claims.cache import Cache, default_folder
 
     if list_ or figure == "list":
         every = catalogue.every()
@@ -83,7 +84,7 @@ def reproduce(
         raise ScenarioError("no figure is given", hint)
     figures = catalogue.find(figure)
     if out is not None:
-        from spillway.folder import OutputFolder
+        from spillway.base.folder import OutputFolder
 
         for each in figures:
             OutputFolder(write.place(out, each), force).check()
@@ -115,8 +116,8 @@ def reproduce(
 
 def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     """Computes missing points; a terminal shows bars, anything else gets a line for every point."""
-    from spillway.progress import ProgressBar
-    from spillway.reproduce import harness
+    from spillway.base.progress import ProgressBar
+    from spillway_studies.claims import harness
 
     left = sum(not cache.has(key) for key in planned.tasks)
     errors = console(sys.stderr)
@@ -154,7 +155,7 @@ def report(
     """Gather results into one HTML page that needs nothing else."""
     from rich.text import Text
 
-    from spillway import report as pages
+    from spillway.show import report as pages
 
     if out is None and len(folders) > 1:
         hint = "name the page's file: --out FILE.html"

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway import _core, parquet
-from spillway.arguments import plain_int
+from spillway import _core
+from spillway.base import parquet
+from spillway.base.arguments import plain_int
+from spillway.base.errors import Interrupted, ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import (
     ForceOption,
@@ -26,11 +28,10 @@ from spillway.cli.options import (
     TablesOption,
 )
 from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
-from spillway.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.result import Result
-    from spillway.scenario import Scenario
+    from spillway.result.result import Result
+    from spillway.scenario.scenario import Scenario
 
 
 @app.command()
@@ -65,7 +66,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary of its results."""
-    from spillway import tables
+    from spillway.show import tables
 
     chosen = _scenario(scenario, set, plugin)
     record = {
@@ -182,8 +183,8 @@ def compare(
 ) -> None:
     """Run variants of a scenario and print them side by side."""
     if plot is not None:
-        from spillway.experiments.variants import variants
-        from spillway.plots import check
+        from spillway.scenario.variants import variants
+        from spillway.show.plots import check
 
         check(plot, len(variants(vary)))
         if out is not None and plot.absolute() == out.absolute():
@@ -222,8 +223,8 @@ def show(
     from rich.syntax import Syntax
     from rich.text import Text
 
-    from spillway import tables
-    from spillway.scenario import facts
+    from spillway.scenario.scenario import facts
+    from spillway.show import tables
 
     read = _scenario(scenario, set, plugin).read()
     found = facts(read)
@@ -255,8 +256,8 @@ def list_(
     from rich.console import Group
     from rich.text import Text
 
-    from spillway import tables
     from spillway.plugins import describe_all, load
+    from spillway.show import tables
 
     entries: dict[str, Any] = json.loads(_core.catalogue())
     for description in describe_all(map(load, plugin or ())):
@@ -294,7 +295,8 @@ def flows(
     as_json: JsonOption = False,
 ) -> None:
     """Write the flows that a scenario would send; traffic of kind `flows` reads them again."""
-    from spillway import flow_export, tables
+    from spillway.scenario import flow_export
+    from spillway.show import tables
 
     chosen = _scenario(scenario, set, plugin)
     if seed is not None:
@@ -307,7 +309,7 @@ def _scenario(
     source: str, assignments: Iterable[str] | None, plugins: Iterable[str] | None
 ) -> Scenario:
     from spillway.plugins import load
-    from spillway.scenario import Scenario
+    from spillway.scenario.scenario import Scenario
 
     return Scenario.load(source).plug(*map(load, plugins or ())).set(*(assignments or ()))
 
@@ -323,7 +325,7 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
 
 
 def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
-    from spillway.arguments import seeds_of
+    from spillway.base.arguments import seeds_of
 
     if seed is not None and seeds is not None:
         raise ScenarioError("--seed and --seeds are both there", "choose one of them")
@@ -333,8 +335,8 @@ def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
 
 
 def _run(scenario: Scenario, out: Path | None, force: bool) -> Result:
-    from spillway.progress import ProgressBar
-    from spillway.run import run_to
+    from spillway.base.progress import ProgressBar
+    from spillway.run.run import run_to
 
     with ProgressBar(console(sys.stderr), 1) as bar:
         report, _ = bar.follow("running")
@@ -360,10 +362,10 @@ def _experiment(
 ) -> None:
     from rich.console import Group
 
-    from spillway import tables
-    from spillway.experiments.asking import experiment
-    from spillway.experiments.engines import start
-    from spillway.progress import ProgressBar
+    from spillway.base.progress import ProgressBar
+    from spillway.experiment.asking import experiment
+    from spillway.experiment.engines import start
+    from spillway.show import tables
 
     start.check(on, out)
     if sbatch and on != "slurm":
@@ -405,7 +407,7 @@ def _experiment(
     if has_tables:
         _note_empty(run for _, runs in shown.results for run in runs)
     if plot is not None and shown.done:
-        from spillway.plots import comparison
+        from spillway.show.plots import comparison
 
         comparison(shown, plot)
         console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway import _core
+from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import INTERRUPTED, console, display
-from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.slotted import Arrivals
-    from spillway.slotted.model import Measured
+    from spillway.theory.slotted import Arrivals
+    from spillway.theory.slotted.model import Measured
 
 group = typer.Typer(
     help="The slotted model of theory: N ports, a buffer of B packets of one size, the exact "
@@ -56,8 +56,8 @@ KeysOption = Annotated[
 @group.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the generators of arrivals with their parameters."""
-    from spillway import tables
-    from spillway.slotted.arrivals import generators
+    from spillway.show import tables
+    from spillway.theory.slotted.arrivals import generators
 
     listed = generators()
     display({"generators": listed}, tables.entries(listed), as_json)
@@ -87,9 +87,9 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run policies over arrivals, and compare them with the optimum."""
-    from spillway.arguments import check_once, seeds_of
-    from spillway.slotted import tables
-    from spillway.slotted.model import measure, optimum
+    from spillway.base.arguments import check_once, seeds_of
+    from spillway.theory.slotted import tables
+    from spillway.theory.slotted.model import measure, optimum
 
     chosen = [policy.strip() for policy in policies.split(",")]
     check_once(chosen, "--policies: the policy", "each is run once")
@@ -163,8 +163,8 @@ def arrivals(
     """Write arrivals to a file, which `run` and `search` read."""
     from rich.text import Text
 
-    from spillway.slotted import Arrivals
-    from spillway.slotted.arrivals import ports_of
+    from spillway.theory.slotted import Arrivals
+    from spillway.theory.slotted.arrivals import ports_of
 
     _check(out, force)
     note = ""
@@ -192,8 +192,8 @@ def table1(
     as_json: JsonOption = False,
 ) -> None:
     """The Credence paper's Table 1, with the worst ratio measured beside every bound."""
-    from spillway import slotted
-    from spillway.slotted import tables
+    from spillway.theory import slotted
+    from spillway.theory.slotted import tables
 
     with _interruptible(), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
@@ -231,8 +231,8 @@ def search(
     """Look for arrivals that are bad for an algorithm."""
     from rich.text import Text
 
-    from spillway import slotted
-    from spillway.slotted.worst import Stopped
+    from spillway.theory import slotted
+    from spillway.theory.slotted.worst import Stopped
 
     keys = _keys(set, [policy])
     if keys["arrivals"]:
@@ -305,8 +305,8 @@ def lemma1(
     as_json: JsonOption = False,
 ) -> None:
     """Count how often Credence sends less than its Lemma 1 says, and how much less."""
-    from spillway import slotted
-    from spillway.slotted import tables
+    from spillway.theory import slotted
+    from spillway.theory.slotted import tables
 
     keys = _keys(set, ["credence"])["credence"]
     if "oracle" in keys:
@@ -320,8 +320,8 @@ def lemma1(
 
 def _check(out: Path, force: bool) -> None:
     """Refuses an output file for arrivals before any work is done."""
-    from spillway.folder import check_new_file
-    from spillway.slotted.arrivals import check_kind, is_list
+    from spillway.base.folder import check_new_file
+    from spillway.theory.slotted.arrivals import check_kind, is_list
 
     check_kind(out)
     check_new_file(out, force, "a list of arrivals", is_list)
@@ -345,7 +345,7 @@ def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[st
 
 
 def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str, Any]) -> Arrivals:
-    from spillway.slotted import Arrivals
+    from spillway.theory.slotted import Arrivals
 
     if Path(source).suffix in (".csv", ".parquet"):
         if keys:

@@ -45,7 +45,7 @@ def thresholds(
     as_json: JsonOption = False,
 ) -> None:
     """Thresholds of PIAS and its like for any distribution of flow sizes, beside published ones."""
-    from spillway.thresholds import find, tables
+    from spillway.theory.thresholds import find, tables
 
     try:
         with console(sys.stderr).status("searching" if sys.stderr.isatty() else ""):

@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spillway.base.errors import Interrupted
 from spillway.cli.app import app
-from spillway.cli.options import (
-    JobsOption,
-    JsonOption,
-    PluginOption,
-    ScenarioArgument,
-    SetOption,
-)
+from spillway.cli.options import JobsOption, JsonOption, PluginOption, ScenarioArgument, SetOption
 from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
-from spillway.errors import Interrupted
 
 if TYPE_CHECKING:
     from spillway.plugins.base import Plugin
-    from spillway.scenario import Scenario
+    from spillway.scenario.scenario import Scenario
     from spillway.tuning import Tuned
 
 
@@ -129,10 +123,10 @@ def tune(
     as_json: JsonOption = False,
 ) -> None:
     """Search for the values of some keys with which a scenario does best, and confirm them."""
-    from spillway.arguments import seeds_of
+    from spillway.base.arguments import seeds_of
+    from spillway.base.progress import ProgressBar
     from spillway.plugins import load
-    from spillway.progress import ProgressBar
-    from spillway.scenario import Scenario
+    from spillway.scenario.scenario import Scenario
     from spillway.tuning import tables, tune
     from spillway.tuning.study import is_confirmed
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from spillway.base.errors import Interrupted
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption
 from spillway.cli.output import INTERRUPTED, console, say
-from spillway.errors import Interrupted
 
 
 @app.command()
@@ -29,8 +29,8 @@ def work(
 
     Any number of workers may do so at once, here and on machines that share the folder.
     """
-    from spillway.experiments.worker import to_do
-    from spillway.progress import ProgressBar
+    from spillway.base.progress import ProgressBar
+    from spillway.experiment.worker import to_do
 
     for experiment in to_do(folder, only):
         missing = len(experiment.missing())

@@ -23,7 +23,7 @@ from spillway._core import (
     Verdict,
     Window,
 )
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
 from spillway.plugins.content import note
 
 

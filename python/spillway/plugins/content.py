@@ -22,7 +22,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from spillway.plugins.base import Plugin

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from spillway import _core
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
 from spillway.plugins.base import ROOMS, Plugin
 from spillway.plugins.parameters import Parameter, parameters_of
 

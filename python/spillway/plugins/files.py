@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from spillway.arguments import items
-from spillway.errors import PluginError, ScenarioError
+from spillway.base.arguments import items
+from spillway.base.errors import PluginError, ScenarioError
 from spillway.plugins.base import Plugin
 from spillway.plugins.content import OF_FILE, note, note_source
 

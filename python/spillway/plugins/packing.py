@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
 from spillway.plugins.content import Module, checked, found, two_of
 from spillway.plugins.files import executed
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from spillway.errors import ScenarioError
+from spillway.base.errors import ScenarioError
 
 Read = Callable[[Any], Any]
 """Converts a scenario's value to that of the attribute; `None` if it is not valid."""

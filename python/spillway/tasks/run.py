@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from spillway.progress import Follow, Progress, shares
+from spillway.base.progress import Follow, Progress, shares
+from spillway.base.threads import processors, side_by_side
 from spillway.tasks.memory import Memory
 from spillway.tasks.store import Store
-from spillway.threads import processors, side_by_side
 
 Report = Callable[[Progress | None], object]
 """Called during a call; raises KeyboardInterrupt to end it."""

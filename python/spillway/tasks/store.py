@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from spillway.folder import check_folder, whole_file
+from spillway.base.folder import check_folder, whole_file
 from spillway.tasks.claims import Claims
 from spillway.tasks.segment import OVER, Place, Segment, document, made, places, segments, sync
 

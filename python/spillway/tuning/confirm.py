@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spillway.arguments import LARGEST_SEED
-from spillway.errors import ScenarioError, SpillwayError
-from spillway.experiments.statistics import interval
-from spillway.progress import Follow
-from spillway.scenario import Scenario
-from spillway.threads import side_by_side
+from spillway.base.arguments import LARGEST_SEED
+from spillway.base.errors import ScenarioError, SpillwayError
+from spillway.base.progress import Follow
+from spillway.base.threads import side_by_side
+from spillway.experiment.statistics import interval
+from spillway.scenario.scenario import Scenario
 from spillway.tuning import seal
 from spillway.tuning.expression import DEFAULT, UndefinedError
 from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings

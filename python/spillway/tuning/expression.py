@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from spillway.arguments import check_text
-from spillway.errors import ScenarioError
+from spillway.base.arguments import check_text
+from spillway.base.errors import ScenarioError
 
 DEFAULT = "default"
 """The name of what the other side of a comparison is in the unchanged scenario."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from spillway import checksums
-from spillway.errors import ScenarioError
-from spillway.folder import (
+from spillway.base import checksums
+from spillway.base.errors import ScenarioError
+from spillway.base.folder import (
     INPUTS,
     MARK,
     SCENARIO,
@@ -24,8 +24,8 @@ from spillway.folder import (
     path_of,
     whole_file,
 )
-from spillway.run import read_with_inputs
-from spillway.scenario import Scenario
+from spillway.run.run import read_with_inputs
+from spillway.scenario.scenario import Scenario
 from spillway.tuning.kept import FOLDER as RUNS
 from spillway.tuning.storage import FILE
 

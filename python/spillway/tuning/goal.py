@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from spillway.arguments import items
-from spillway.errors import ScenarioError
-from spillway.metrics import UnknownMetricError, found
-from spillway.summary_paths import Summary
+from spillway.base.arguments import items
+from spillway.base.errors import ScenarioError
+from spillway.result.metrics import UnknownMetricError, found
+from spillway.result.summary_paths import Summary
 from spillway.tuning.expression import (
     DEFAULT,
     Comparison,

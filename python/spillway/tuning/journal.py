@@ -16,7 +16,7 @@ from optuna.exceptions import StorageInternalError
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 
-from spillway.errors import SpillwayError
+from spillway.base.errors import SpillwayError
 
 _BEGIN = b'{"op_code":'
 """What every line begins with."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spillway.errors import ScenarioError
-from spillway.experiments import keys
-from spillway.experiments.records import record_of, summary_of
+from spillway.base.errors import ScenarioError
+from spillway.experiment import keys
+from spillway.experiment.records import record_of, summary_of
 from spillway.plugins.content import content
-from spillway.scenario import Scenario
+from spillway.scenario.scenario import Scenario
 from spillway.tasks.memory import Memory
 from spillway.tasks.store import Store
 

@@ -6,9 +6,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spillway import html
-from spillway.tables import number
-from spillway.texts import printable
+from spillway.base.texts import printable
+from spillway.show import html
+from spillway.show.tables import number
 from spillway.tuning import plots, tables
 
 _TEMPLATE = "tune.html"
@@ -19,7 +19,7 @@ def written(summary: Mapping[str, Any]) -> bytes:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("spillway"),
+        loader=PackageLoader("spillway.show"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spillway.palette import COLOURS, FONTS, MARKERS
+from spillway.show.palette import COLOURS, FONTS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

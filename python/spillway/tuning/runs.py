@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from spillway import _core
-from spillway.inputs import Inputs
+from spillway.base.progress import Follow, Progress, Report
+from spillway.base.threads import side_by_side
 from spillway.plugins import Tagger
-from spillway.progress import Follow, Progress, Report
-from spillway.run import Dropped, Running
-from spillway.scenario import Scenario
-from spillway.threads import side_by_side
+from spillway.run.run import Dropped, Running
+from spillway.scenario.inputs import Inputs
+from spillway.scenario.scenario import Scenario
 from spillway.tuning.kept import Kept
 
 Summaries = list[dict[str, Any]]

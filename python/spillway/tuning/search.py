@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spillway.errors import ScenarioError, SpillwayError
-from spillway.progress import Follow
-from spillway.threads import side_by_side
+from spillway.base.errors import ScenarioError, SpillwayError
+from spillway.base.progress import Follow
+from spillway.base.threads import side_by_side
 from spillway.tuning import pruning, samplers, seal
 from spillway.tuning.goal import INVALID, Aims, MissingError, Readings
 from spillway.tuning.kept import Kept

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from spillway.arguments import check_text, items, split, written
-from spillway.errors import ScenarioError
-from spillway.scenario import Scenario
+from spillway.base.arguments import check_text, items, split, written
+from spillway.base.errors import ScenarioError
+from spillway.scenario.scenario import Scenario
 
 Over: TypeAlias = str | Mapping[str, Any] | Iterable[str]
 """Texts such as `switch.sharing.alpha=0.1..8:log`, or a mapping of keys to ranges (texts) or to

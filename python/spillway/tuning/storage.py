@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway.errors import ScenarioError, SpillwayError
-from spillway.folder import check_file
+from spillway.base.errors import ScenarioError, SpillwayError
+from spillway.base.folder import check_file
 from spillway.tuning import seal
 from spillway.tuning.goal import Direction
 

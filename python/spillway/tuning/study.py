@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core
-from spillway.arguments import Assignments, Seeds, callback, plain_int, seeds_of, whole
-from spillway.errors import Interrupted, ScenarioError, SpillwayError
-from spillway.inputs import Inputs
+from spillway.base.arguments import Assignments, Seeds, callback, plain_int, seeds_of, whole
+from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
+from spillway.base.progress import Follow, duration
+from spillway.base.threads import MOST_JOBS, processors
 from spillway.plugins import Plugins
 from spillway.plugins.description import check_named, describe_all
-from spillway.progress import Follow, duration
-from spillway.run import prepared
-from spillway.scenario import Scenario, Source
-from spillway.threads import MOST_JOBS, processors
+from spillway.run.run import prepared
+from spillway.scenario.inputs import Inputs
+from spillway.scenario.scenario import Scenario, Source
 from spillway.tuning import confirm, importance, pruning, samplers, seal, storage
 from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
@@ -27,16 +27,7 @@ from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
 from spillway.tuning.goal import Aims, Texts
 from spillway.tuning.kept import Kept
 from spillway.tuning.runs import StoppedError, can_be_looked_at
-from spillway.tuning.search import (
-    END,
-    Default,
-    Plan,
-    Search,
-    counts,
-    default_of,
-    outcome,
-    winners,
-)
+from spillway.tuning.search import END, Default, Plan, Search, counts, default_of, outcome, winners
 from spillway.tuning.space import Over, Space, parameters
 
 if TYPE_CHECKING:
@@ -86,7 +77,7 @@ class Tuned:
         return f"<Tuned {name!r}: {ended} trials, {best}, {self.status}>"
 
     def _repr_html_(self) -> str:
-        from spillway import html
+        from spillway.show import html
         from spillway.tuning import tables
 
         return str(html.of(tables.shown(self.summary)))

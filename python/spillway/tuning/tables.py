@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway.tables import number
+from spillway.show.tables import number
 from spillway.tuning.summary import relative
 
 _STYLES = {"better": "green", "worse": "red"}

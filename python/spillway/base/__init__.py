@@ -1,0 +1,1 @@
+"""What every room needs: errors, files and folders, threads, arguments, the compiled core."""

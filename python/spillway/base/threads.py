@@ -1,0 +1,76 @@
+"""Parallel work in threads: while it simulates, the core does not hold the interpreter's lock.
+
+And work that is better done by one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from spillway.base.interrupts import noted
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+MOST_JOBS = 1024
+"""More runs at once than this are a mistake."""
+_TURN_S = 0.2
+
+
+def side_by_side(
+    work: Callable[[Item, threading.Event], Done | None], items: Sequence[Item], jobs: int
+) -> tuple[list[Done | None], bool]:
+    """The results of `work` for every item, in order, and whether Ctrl-C ended it.
+
+    Items that were not begun give None. After a failure, or on Ctrl-C, the event passed to `work`
+    is set, and `work` should end soon. A failure is raised when all have ended.
+    """
+    stop = threading.Event()
+    told: list[int] = []
+
+    def one(item: Item) -> Done | None:
+        return None if stop.is_set() else work(item, stop)
+
+    # Ctrl-C may come at any time, and twice, even within what handles it: it only leaves a note.
+    note = noted(lambda number, _: told.append(number))
+    with note, ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
+        futures = [pool.submit(one, item) for item in items]
+        try:
+            _wait(futures, told)
+        finally:
+            if not all(future.done() and not future.exception() for future in futures):
+                stop.set()
+    return [future.result() for future in futures], bool(told)
+
+
+def _wait(futures: Iterable[Future[Any]], told: Sequence[int]) -> None:
+    """Waits until all are done, one has failed, or a signal has come."""
+    left = set(futures)
+    while left and not told:
+        done, left = wait(left, timeout=_TURN_S, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
+
+
+@contextmanager
+def one_for_linear_algebra() -> Iterator[None]:
+    """Leaves one thread to numpy's and scipy's BLAS, which otherwise have one for each processor.
+
+    Many short products gain nothing from more, and threads that wait for each other spin: beside
+    other work that takes several times as long.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,62 @@
+"""Has workers elsewhere compute an experiment."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from spillway.base.errors import ScenarioError
+from spillway.experiment.engines import Left, Told
+
+ENGINES = ("slurm", "ray")
+WORKERS = 8
+"""Workers, unless they are counted."""
+
+
+def check(on: str, folder: Path | None) -> None:
+    """Refuses an engine that there is not, or one without a folder that workers share."""
+    if on == "local":
+        return
+    if not isinstance(on, str) or (on not in ENGINES and not on.startswith("ray://")):
+        hint = f"valid here: local, {', '.join(ENGINES)}, ray://HOST:PORT"
+        raise ScenarioError(f"there is no engine {on!r}", hint)
+    if folder is None:
+        raise ScenarioError(
+            f"on {on} workers share a folder, and there is none",
+            "name one: out=...",
+            typed="name one with --out, where all of them can write",
+        )
+
+
+def compute(
+    on: str,
+    folder: Path,
+    left: Left,
+    *,
+    workers: int = WORKERS,
+    cores: int = 1,
+    options: Sequence[str] = (),
+    told: Told,
+) -> bool:
+    """Has workers compute what is left; whether nothing is.
+
+    Every one has `cores` cores, and as many runs at a time. `options` are those of sbatch. Ctrl-C
+    gives False.
+
+    Raises `SpillwayError` if there is no such cluster, or its workers do nothing.
+    """
+    place = folder.absolute()
+    work = ["-m", "spillway", "work", str(place), "--jobs", str(cores)]
+    if on == "slurm":
+        from spillway.experiment.engines import slurm
+
+        line = [sys.executable, *work]
+        return slurm.run(
+            place, line, left, workers=workers, cores=cores, options=options, told=told
+        )
+    from spillway.experiment.engines import ray
+
+    address = "auto" if on == "ray" else on
+    line = ["python", *work]
+    return ray.run(place, line, left, workers=workers, cores=cores, address=address, told=told)

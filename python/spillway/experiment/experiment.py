@@ -1,0 +1,517 @@
+"""An experiment: variants of a scenario with several seeds, and what they have come to."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from spillway import _core
+from spillway.base.arguments import Assignments, assignments_of, callback, whole
+from spillway.base.checksums import is_whole
+from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
+from spillway.base.progress import Follow
+from spillway.base.threads import MOST_JOBS, processors
+from spillway.experiment.engines import Told, start, untold
+from spillway.experiment.frame import Frame, frame, keys_in, keys_there
+from spillway.experiment.manifest import Asked, Entry, Manifest
+from spillway.experiment.pairs import Pairs, paired
+from spillway.experiment.records import summary_of
+from spillway.experiment.statistics import (
+    Glance,
+    Measured,
+    across_seeds,
+    best,
+    glance,
+    mean,
+    measured,
+)
+from spillway.experiment.work import RUNS, InFolders, InMemory, Kept, Numbers, Run, work
+from spillway.plugins.packing import unpacked
+from spillway.result.metrics import Chosen, choose, of_table
+from spillway.result.result import Result
+from spillway.result.summary_paths import Summary
+from spillway.scenario.scenario import Scenario
+from spillway.scenario.variants import Variant
+from spillway.tasks.memory import Memory
+from spillway.tasks.store import Store
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+RESULTS, TABLE, PLUGINS = "results", "runs.parquet", "plugins"
+_MOST_SHOWN = 4
+"""The most variants named when an experiment is described in one line."""
+_STATUSES = ("complete", "stopped", "deadlock", "interrupted")
+
+
+def scenario_of(entry: Entry, folder: Path) -> Scenario:
+    """The scenario of a variant, from what its folder holds."""
+    plugins = unpacked(folder / PLUGINS / entry.pack) if entry.plugins else ()
+    return Scenario(entry.text, folder, plugins=plugins)
+
+
+class Results(Sequence[Result]):
+    """The runs of a variant that are there, in the order of their seeds, read when they are used.
+
+    Only whole runs are kept, so none of them was interrupted.
+    """
+
+    def __init__(self, experiment: Experiment, entry: Entry) -> None:
+        self._experiment = experiment
+        self._entry = entry
+        store = experiment.store
+        self._there = [(seed, key) for seed, key in entry.run_keys().items() if store.has(key)]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the runs that are there."""
+        return [seed for seed, _ in self._there]
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    @overload
+    def __getitem__(self, place: int) -> Result: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Result]: ...
+    def __getitem__(self, place: int | slice) -> Result | list[Result]:
+        """The result of one run, or of several."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        return self._experiment.result(self._entry, *self._there[place])
+
+    def folders(self) -> dict[str, list[str]]:
+        """Where their tables are, if they are kept."""
+        if self._experiment.folder is None or not self._experiment.has_tables:
+            return {}
+        tables_of = self._experiment.tables_of
+        return {"folders": [str(tables_of(self._entry, seed)) for seed, _ in self._there]}
+
+    def summaries(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The summaries, by seed, one after the other."""
+        for seed, key in self._there:
+            yield seed, self._experiment.numbers(key)
+
+
+class _Variants(list[dict[str, Any]]):
+    """A list for JSON, whose items are made one after the other."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__([{}] * len(experiment.variants))
+        self._experiment = experiment
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for variant, runs in self._experiment.results:
+            yield {
+                "label": variant.label,
+                "set": list(variant.assignments),
+                **across_seeds([summary for _, summary in runs.summaries()]),
+                **runs.folders(),
+            }
+
+
+class Experiment:
+    """Variants of a scenario, each with several seeds, and what they have come to.
+
+    `spillway.experiment` and `spillway.load` make one.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        store: Store | Memory,
+        *,
+        folder: Path | None = None,
+        scenarios: Mapping[str, Scenario] | None = None,
+        version: str = _core.__version__,
+        results: Mapping[str, int] | None = None,
+        only: Collection[str] | None = None,
+        keeps_tables: bool = False,
+    ) -> None:
+        self.folder = folder
+        """Where it is kept, if it is."""
+        self.store = store
+        self.version = version
+        """Of Spillway, when it was last asked for."""
+        self._asked = asked
+        self._results = results
+        self._only = only
+        self._glanced: Glance | None = None
+        self._measured: tuple[int, list[Measured], list[int | None]] | None = None
+        """What table, pairs and JSON show, and the number of runs that it is of."""
+        self._lock = threading.Lock()
+        self.computed = 0
+        """The runs that this process has computed."""
+        self._scenarios = dict(scenarios or {})
+        self._memory = InMemory() if folder is None and keeps_tables else None
+        self.variants = [
+            Variant(label, each.assignments)
+            for label, each in zip(asked.labels(), asked.entries, strict=True)
+        ]
+        """Its variants, in order."""
+
+    # Running -------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        jobs: int | None = None,
+        follow: Follow | None = None,
+        on: str = "local",
+        workers: int = start.WORKERS,
+        options: Sequence[str] = (),
+        told: Told = untold,
+    ) -> Experiment:
+        """Runs what is missing, and returns itself.
+
+        Args:
+            jobs: Runs at a time; by default one for each processor. Elsewhere those of each
+                worker, which gets as many cores; by default one.
+            follow: Called when a run begins, with its label and its share of what is missing, from
+                0 to 1. It returns a function to call during the run with its `Progress`, and one
+                to call at its end.
+            on: "local" for this process; "slurm" for job arrays, or "ray" for tasks of the cluster
+                that this machine belongs to, or of that at "ray://HOST:PORT": their workers are
+                `spillway work`, and need the folder `out`.
+            workers: How many there are elsewhere at most.
+            options: Of sbatch, such as "--time=2:00:00".
+            told: Called with a line for people when something happens elsewhere.
+
+        Raises:
+            ScenarioError: There is no such engine here, or no folder; or it was asked for by a
+                Spillway with other results.
+            SpillwayError: Workers elsewhere have ended without doing anything.
+            Interrupted: Ctrl-C, or SIGTERM in a program; its `result` is the experiment. What is
+                complete is kept, and is not run again.
+            PluginError: A plug-in has failed.
+            OSError: The folder cannot be written to.
+        """
+        if jobs is not None:
+            whole("jobs", jobs, 1, MOST_JOBS)
+        whole("workers", workers, 1)
+        callback("follow", follow)
+        start.check(on, self.folder)
+        self.check_same()
+        try:
+            if self.folder is None or on == "local":
+                many, missing, kept = jobs or processors(), self.missing(), self._kept()
+                is_whole = work(missing, self.store, kept, self._count, jobs=many, follow=follow)
+            else:
+                is_whole = start.compute(
+                    on,
+                    self.folder,
+                    self.left,
+                    workers=workers,
+                    cores=jobs or 1,
+                    options=options,
+                    told=told,
+                )
+        except KeyboardInterrupt:
+            is_whole = False
+        self._derive(is_whole)
+        if not is_whole:
+            raise Interrupted(self)
+        return self
+
+    def check_same(self) -> None:
+        """Refuses an experiment whose keys would stand for other results here.
+
+        Raises:
+            ScenarioError: It was asked for by a Spillway with other results.
+        """
+        own, results = _core.results(), self._results
+        if results is None or (results == own and self.version == _core.__version__):
+            return
+        different = [
+            f"{name} {results.get(name, 'unknown')} there, {own.get(name, 'unknown')} here"
+            for name in {**results, **own}
+            if results.get(name) != own.get(name)
+        ]
+        if self.version != _core.__version__:
+            different.insert(0, f"version {self.version} there, {_core.__version__} here")
+        more = f", and {len(different) - 3} more" if len(different) > 3 else ""
+        raise ScenarioError(
+            f"{self.folder} was asked for by another Spillway: {', '.join(different[:3])}{more}",
+            "install the same version everywhere, or ask again with this one",
+        )
+
+    def left(self) -> list[str]:
+        """The keys of the runs that are not there yet."""
+        self.store.refresh()
+        return [
+            key
+            for entry in self._asked.entries
+            for seed, key in entry.run_keys().items()
+            if not self._is_there(entry, seed, key) and (self._only is None or key in self._only)
+        ]
+
+    def _count(self, _: Run) -> None:
+        with self._lock:
+            self.computed += 1
+
+    def missing(self) -> list[Run]:
+        """The runs that are not there yet."""
+        left = frozenset(self.left())
+        found = []
+        has_several = len(self.variants) > 1
+        has_seeds = len(self.seeds) > 1 or not has_several
+        for variant, entry in zip(self.variants, self._asked.entries, strict=True):
+            scenario: Scenario | None = None
+            for seed, key in entry.run_keys().items():
+                if key not in left:
+                    continue
+                scenario = scenario or self.scenario(entry)
+                parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
+                folder = entry.folder(seed)
+                found.append(Run(key, " ".join(parts), entry.cost, scenario, seed, folder))
+        # Seed by seed: what is interrupted can be compared.
+        return sorted(found, key=lambda run: run.seed)
+
+    def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
+        if not self.store.has(key):
+            return False
+        if isinstance(self.store, Memory) or not self._asked.has_tables:
+            return True
+        if not is_whole(self.tables_of(entry, seed)):
+            # Its numbers are known, but it was run when tables were not asked for.
+            self.store.forget(key)
+            return False
+        return True
+
+    def tables_of(self, entry: Entry, seed: int) -> Path:
+        """Where the tables of a run are, if they are kept."""
+        assert self.folder is not None
+        return self.folder / RUNS / entry.folder(seed)
+
+    def _kept(self) -> Kept:
+        if self._memory is not None:
+            return self._memory
+        if self.folder is not None and self._asked.has_tables:
+            return InFolders(self.folder / RUNS)
+        return Numbers()
+
+    def _derive(self, is_whole: bool) -> None:
+        """Writes the table of all runs, and removes what killed workers have left."""
+        if self.folder is None:
+            return
+        sets = Manifest.load(self.folder).sets
+        if keys_in(self.folder / TABLE) != keys_there(sets, self.store):
+            frame(sets, self.store, self.numbers).write(self.folder / TABLE)
+        if is_whole and isinstance(self.store, Store):
+            self.store.tidy()
+        if is_whole and self._asked.has_tables:
+            every = self._asked.entries
+            complete = {entry.folder(seed) for entry in every for seed in entry.seeds}
+            InFolders(self.folder / RUNS).tidy(complete)
+
+    # What is there -------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self._asked.scenario
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that are shown; the usual ones if empty."""
+        return list(self._asked.metrics)
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the tables of its runs are kept."""
+        return self._asked.has_tables
+
+    @property
+    def seeds(self) -> list[int]:
+        """All seeds, in order."""
+        return sorted({seed for each in self._asked.entries for seed in each.seeds})
+
+    @property
+    def total(self) -> int:
+        """The number of runs that it has when it is whole."""
+        return sum(len(each.seeds) for each in self._asked.entries)
+
+    @property
+    def done(self) -> int:
+        """The number of runs that are there."""
+        return sum(len(runs) for _, runs in self.results)
+
+    @property
+    def results(self) -> list[tuple[Variant, Results]]:
+        """For every variant the runs that are there, in the order of their seeds."""
+        runs = (Results(self, entry) for entry in self._asked.entries)
+        return list(zip(self.variants, runs, strict=True))
+
+    @property
+    def status(self) -> str:
+        """The worst status of all runs; "interrupted" also if some are missing."""
+        if self.done < self.total:
+            return "interrupted"
+        return max(self._glance().statuses, key=_STATUSES.index)
+
+    @property
+    def identical(self) -> list[bool]:
+        """By variant: whether all its seeds came to the same, so that nothing was drawn."""
+        return self._glance().identical
+
+    def _glance(self) -> Glance:
+        """What one look at every summary tells; looked again when there are more."""
+        if self._glanced is None or self._glanced.done != self.done:
+            self._glanced = glance(runs.summaries() for _, runs in self.results)
+        return self._glanced
+
+    def numbers(self, key: str) -> dict[str, Any]:
+        """The summary of a run that is there, by its key."""
+        found: str | None = self.store.get(key)
+        if found is None:
+            hint = "run the same again: what is missing is computed"
+            raise SpillwayError(f"{self.folder}: a run that was there is damaged, or gone", hint)
+        return summary_of(found)
+
+    def result(self, entry: Entry, seed: int, key: str) -> Result:
+        """The result of a run that is there."""
+        if self._memory is not None:
+            return self._memory.results[key]
+        if self.folder is not None and self.tables_of(entry, seed).is_dir():
+            return Result.load(self.tables_of(entry, seed))
+        return Result(
+            self.numbers(key), self.scenario(entry).set(f"seed={seed}").checked().resolved
+        )
+
+    @property
+    def asked(self) -> Asked:
+        """What it was asked for."""
+        return self._asked
+
+    def witnesses(self) -> list[Summary]:
+        """Summaries that together have every metric of all runs, and every class that has flows."""
+        return self._glance().witnesses
+
+    def scenario(self, entry: Entry) -> Scenario:
+        """The scenario of a variant."""
+        known = self._scenarios.get(entry.key)
+        if known is None:
+            assert self.folder is not None
+            known = scenario_of(entry, self.folder)
+            self._scenarios[entry.key] = known
+        return known
+
+    @property
+    def first_scenario(self) -> str:
+        """The scenario of the first variant, with every value."""
+        return self._asked.entries[0].text
+
+    # What it says --------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Every run's summary and, for every variant, the statistics over its seeds."""
+        document = self.document()
+        return {**document, "variants": list(document["variants"])}
+
+    def document(self) -> dict[str, Any]:
+        """The same, of which each variant is read when it is reached."""
+        return {
+            "status": self.status,
+            "scenario": self.name,
+            "version": self.version,
+            "metrics": self.metrics,
+            "done": self.done,
+            "asked": self.total,
+            "table": self._table(),
+            "variants": _Variants(self),
+        }
+
+    def measured(self) -> tuple[list[Measured], list[int | None]]:
+        """The metrics that are shown, and of each the index of the variant that is marked as best.
+
+        None if no run is there.
+        """
+        if not self.done:
+            return [], []
+        if self._measured is None or self._measured[0] != self.done:
+            metrics = of_table(self.metrics, self.witnesses())
+            columns = measured(metrics, [runs.summaries() for _, runs in self.results])
+            self._measured = self.done, columns, best(columns, self.identical)
+        return self._measured[1:]
+
+    def _table(self) -> list[dict[str, Any]]:
+        rows = []
+        for column, place in zip(*self.measured(), strict=True):
+            for number, variant in enumerate(self.variants):
+                own = mean(column.values[number].values())
+                rows.append(
+                    {
+                        "metric": column.metric.key,
+                        "label": variant.label,
+                        "n": own.n,
+                        "mean": own.mean,
+                        "interval": own.interval,
+                        "few_samples": column.few[number],
+                        "best": place == number,
+                    }
+                )
+        return rows
+
+    def frame(self) -> Frame:
+        """A row for every run that is there.
+
+        Returns:
+            A table with the columns `key` (a name of the run), the varied keys, `seed`, `status`,
+            and every number of the summary by its path, such as `fct_slowdown.short.p99`: all of
+            64-bit floats but for whole numbers, which are 64-bit integers; null where a run has no
+            such number. Units are those of the summary (docs/results.md).
+        """
+        return frame([self._asked], self.store, self.numbers)
+
+    def table(self) -> RenderableType:
+        """The variants side by side, as the command line shows them; `print` shows it, too."""
+        from spillway.show import tables
+
+        return tables.Shown(tables.experiment(self))
+
+    def pairs(self, against: Assignments = (), metrics: Chosen = ()) -> Pairs:
+        """Every other variant beside a baseline, in pairs: with the same seed, the same traffic.
+
+        Args:
+            against: `key=value` assignments, or a mapping, that choose the baseline by varied keys:
+                `switch.sharing=dt`. A variant is compared with the one that has these values and
+                is otherwise the same. By default it is the first variant.
+            metrics: Their names (docs/results.md); by default those of the table.
+
+        Raises:
+            ScenarioError: No variant has these values, or several; there is no such metric, or no
+                run yet.
+        """
+        return paired(self, assignments_of(against), metrics)
+
+    def showing(self, metrics: Chosen) -> Experiment:
+        """The same with other metrics in table, plot and pairs.
+
+        Raises:
+            ScenarioError: There is no such metric.
+        """
+        other = copy.copy(self)
+        other._measured = None
+        other._asked = replace(self._asked, metrics=tuple(choose(metrics, self.witnesses())))
+        return other
+
+    def __repr__(self) -> str:
+        labels = [repr(variant.label) for variant in self.variants if variant.label]
+        more = len(labels) - _MOST_SHOWN
+        shown = [*labels[:_MOST_SHOWN], *([f"{more} more"] if more > 0 else [])]
+        of = f" of {', '.join(shown)}" if shown else ""
+        place = "" if self.folder is None else f", in {str(self.folder)!r}"
+        done = (
+            f"{self.done} of {self.total} runs" if self.done < self.total else f"{self.total} runs"
+        )
+        return f"<Experiment over {self.name!r}: {done}{of}{place}>"
+
+    def _repr_html_(self) -> str:
+        from spillway.show import notebook
+
+        return notebook.experiment(self)

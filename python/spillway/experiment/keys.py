@@ -1,0 +1,62 @@
+"""What a run's results hang on, as a key by which they are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.base.checksums import digest
+from spillway.base.quantities import exact
+from spillway.plugins.content import content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spillway import _core
+    from spillway.plugins.base import Plugin
+
+NUMBERS = 1
+"""The results number of what is kept of a run: its summary."""
+
+
+def of_scenario(
+    read: _core.Scenario,
+    folder: Path,
+    plugins: Iterable[type[Plugin]] = (),
+    known_by: Callable[[type[Plugin]], str] = content,
+) -> str:
+    """The key of a scenario with any seed.
+
+    Equal are scenarios whose runs are the same to the bit: quantities count by what they mean, and
+    files and plug-ins by what is in them. `known_by` tells a plug-in from another one.
+    """
+    contents = [digest(folder / file) for _, file in read.files]
+    values = tomllib.loads(read.resolved_with(contents) if contents else read.resolved)
+    del values["seed"]
+    what = {
+        "numbers": NUMBERS,
+        "scenario": meaning(values),
+        "results": read.results,
+        "plugins": sorted(map(known_by, plugins)),
+    }
+    text = json.dumps(what, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def of_run(scenario: str, seed: int) -> str:
+    """The key of a run: of its scenario, and the seed."""
+    return hashlib.sha256(f"{scenario} {seed}".encode()).hexdigest()[:32]
+
+
+def meaning(value: Any) -> Any:
+    """A value of a scenario, in which 1 and 1.0 are the same, and 200KB and 0.2MB."""
+    if isinstance(value, dict):
+        return {key: meaning(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [meaning(each) for each in value]
+    if isinstance(value, str):
+        return str(exact(value) or value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,1 @@
+"""What learns: environments and agents, oracles for Credence, bounds of flow sizes."""

@@ -1,0 +1,248 @@
+"""Models in files: the network of an agent, what it observes, and what it may set."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spillway import _core
+from spillway.base.errors import ScenarioError
+from spillway.learning import model_file
+from spillway.learning.acc.network import Layer, outputs
+from spillway.learning.acc.state import NUMBERS
+from spillway.learning.acc.variant import Setting
+from spillway.learning.model_file import ModelFile
+
+FORMAT, VERSION = "spillway-acc", "1"
+MOST_BYTES = 16 << 20
+MOST_LAYERS, MOST_WIDTH, MOST_ACTIONS, MOST_HISTORY = 8, 4096, 65_536, 64
+_OWN = frozenset({"crc32", "format", "version", "interval_ps", "history"})
+
+
+class Model(ModelFile):
+    """An agent that has been trained. `content` is its file's bytes.
+
+    A file is safetensors: metadata, all of them texts, with `crc32` (as in forests), `format`
+    "spillway-acc", `version` "1", `interval_ps`, `history`, and of what the agent was made; and
+    arrays: `ranges` (6,) and `actions` (n, 3) of f64, `layer0.weight` (outputs, inputs),
+    `layer0.bias` (outputs,), `layer1.weight` ... of f32.
+    """
+
+    _what = "a model"
+
+    def _take(self, content: bytes) -> None:
+        self._metadata, arrays = _read(content)
+        self._layers = _layers(arrays)
+        self._ranges = _ranges(arrays)
+        self._actions = _actions(arrays)
+        self.interval_ps = self._whole("interval_ps", 2**63 - 1)
+        self.history = self._whole("history", MOST_HISTORY)
+        _check_shape(self._layers, NUMBERS * self.history, len(self._actions))
+
+    @classmethod
+    def of(
+        cls,
+        layers: Sequence[Layer],
+        *,
+        actions: Sequence[Setting],
+        ranges: Sequence[float],
+        interval_ps: int,
+        history: int,
+        provenance: Mapping[str, str],
+    ) -> Model:
+        """A model of these layers.
+
+        Args:
+            layers: Weights, of shape (outputs, inputs), and biases, (outputs,), of every layer from
+                the input on. The first has 6 `history` inputs, the last an output for every action.
+            actions: The settings: RED's min and max in bytes, and its max_probability.
+            ranges: What the six numbers of an interval are divided by: queue in bytes, rate, marked
+                rate, and the setting's three.
+            interval_ps: The time between decisions in picoseconds.
+            history: How many intervals are observed.
+            provenance: Of what it was made: the command, versions, and so on, as texts.
+
+        Raises:
+            ScenarioError: The shapes do not fit together, or a number is out of its range.
+        """
+        arrays: dict[str, NDArray[Any]] = {
+            "ranges": np.array(ranges, np.float64),
+            "actions": np.array(actions, np.float64),
+        }
+        for place, (weight, bias) in enumerate(layers):
+            arrays[f"layer{place}.weight"] = np.ascontiguousarray(weight, np.float32)
+            arrays[f"layer{place}.bias"] = np.ascontiguousarray(bias, np.float32)
+        own = {"interval_ps": str(interval_ps), "history": str(history)}
+        return cls(model_file.content(FORMAT, VERSION, arrays, {**own, **provenance}))
+
+    @classmethod
+    def load(cls, file: str | Path) -> Model:
+        """The model in a file, or a bundled one by its name."""
+        known = _core.agents().get(str(file))
+        if known is not None:
+            return cls(known, str(file))
+        return super().load(file)
+
+    @classmethod
+    def _check_size(cls, size: int, name: str) -> None:
+        if size > MOST_BYTES:
+            raise ScenarioError(f"{name}: {_TOO_LARGE}")
+
+    @property
+    def layers(self) -> list[Layer]:
+        """Weights and biases, from the input on."""
+        return self._layers
+
+    @property
+    def ranges(self) -> NDArray[np.float64]:
+        """What the six numbers of an interval are divided by, (6,)."""
+        return self._ranges
+
+    @property
+    def actions(self) -> NDArray[np.float64]:
+        """The settings: min and max in bytes, and max_probability, (n, 3)."""
+        return self._actions
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Of what it was made: the command, versions, and so on."""
+        return {key: text for key, text in self._metadata.items() if key not in _OWN}
+
+    def values(self, state: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What it expects of every action in a state, as the simulator computes it."""
+        if state.shape != (NUMBERS * self.history,):
+            raise ValueError(f"{NUMBERS * self.history} numbers are needed, not {state.shape}")
+        return outputs(self._layers, state)
+
+    def choose(self, state: NDArray[np.float32]) -> int:
+        """The action of the greatest value, the first of equals.
+
+        What has overflown to no number is not chosen.
+        """
+        values = self.values(state)
+        return int(np.where(np.isnan(values), -np.inf, values).argmax())
+
+    def setting(self, action: int) -> Setting:
+        """What an action sets: min and max in bytes, and max_probability."""
+        least, most, probability = self._actions[action].tolist()
+        return int(least), int(most), probability
+
+    def __repr__(self) -> str:
+        widths = [weight.shape[1] for weight, _ in self._layers] + [len(self._actions)]
+        return f"<Model: {' x '.join(map(str, widths))}, every {self.interval_ps} ps>"
+
+    def _whole(self, key: str, most: int) -> int:
+        text = self._metadata.get(key, "")
+        is_whole = text.isascii() and text.isdigit() and len(text) < 20
+        if not is_whole or not 1 <= int(text) <= most:
+            raise ScenarioError(f"its {key} is {text!r}; expected a whole number from 1 to {most}")
+        return int(text)
+
+
+_TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, too large for a model"
+
+
+def _read(content: bytes) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata and arrays of a file whose checksum is right."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    if len(content) > MOST_BYTES:
+        raise ScenarioError(_TOO_LARGE)
+    try:
+        arrays: dict[str, NDArray[Any]] = load(content)
+        (length,) = struct.unpack("<Q", content[:8])
+        metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
+    except (SafetensorError, ValueError, KeyError, RecursionError, struct.error) as error:
+        raise ScenarioError(f"it is not a model file, or it is damaged: {error}") from None
+    if metadata.get("format") != FORMAT:
+        raise ScenarioError(f"it is not an agent: its metadata has no format = {FORMAT!r}")
+    if metadata.get("version") != VERSION:
+        told = metadata.get("version", "")
+        raise ScenarioError(f"its version is {told}; this program reads version {VERSION}")
+    sums = model_file.checksum(content)
+    if sums is None:
+        raise ScenarioError("it is damaged: it has no checksum")
+    if sums[0] != sums[1]:
+        raise ScenarioError(f"it is damaged: its checksum is {sums[1]} and should be {sums[0]!r}")
+    return metadata, arrays
+
+
+def _array(
+    arrays: Mapping[str, NDArray[Any]], name: str, kind: type, dimensions: int
+) -> NDArray[Any]:
+    """An array of this type whose numbers are all finite."""
+    array = arrays.get(name)
+    if array is None:
+        raise ScenarioError(f"it has no {name}")
+    if array.dtype != kind or array.ndim != dimensions:
+        expected = f"{np.dtype(kind).name} of {dimensions} dimensions"
+        raise ScenarioError(
+            f"its {name} is {array.dtype.name} of {array.ndim}; expected {expected}"
+        )
+    if not np.isfinite(array).all():
+        raise ScenarioError(f"its {name} has numbers that are not finite")
+    return array
+
+
+def _ranges(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    ranges = _array(arrays, "ranges", np.float64, 1)
+    if ranges.shape != (NUMBERS,) or not (ranges > 0).all():
+        raise ScenarioError(f"its ranges are {ranges.tolist()}; expected {NUMBERS} above 0")
+    return ranges
+
+
+def _actions(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    actions = _array(arrays, "actions", np.float64, 2)
+    if actions.shape[1] != 3 or not 1 <= len(actions) <= MOST_ACTIONS:
+        expected = f"expected 1 to {MOST_ACTIONS} rows of 3"
+        raise ScenarioError(f"its actions are of shape {actions.shape}; {expected}")
+    least, most, probability = actions.T
+    is_right = (least >= 1) & (least <= most) & (most <= 2.0**53)
+    is_right &= (least == np.floor(least)) & (most == np.floor(most))
+    is_right &= (probability >= 0) & (probability <= 1)
+    if not is_right.all():
+        row = int(np.flatnonzero(~is_right)[0])
+        expected = "expected whole bytes 1 <= min <= max, and a probability"
+        raise ScenarioError(f"its action {row} is {actions[row].tolist()}; {expected}")
+    return actions
+
+
+def _layers(arrays: Mapping[str, NDArray[Any]]) -> list[Layer]:
+    count = sum(name.startswith("layer") and name.endswith(".weight") for name in arrays)
+    if not 1 <= count <= MOST_LAYERS:
+        raise ScenarioError(f"it has {count} layers; expected 1 to {MOST_LAYERS}")
+    layers = [
+        (
+            _array(arrays, f"layer{place}.weight", np.float32, 2),
+            _array(arrays, f"layer{place}.bias", np.float32, 1),
+        )
+        for place in range(count)
+    ]
+    names = {f"layer{place}.{part}" for place in range(count) for part in ("weight", "bias")}
+    unknown = sorted(arrays.keys() - names - {"ranges", "actions"})
+    if unknown:
+        raise ScenarioError(f"it has an array {unknown[0]!r}, which no agent has")
+    return layers
+
+
+def _check_shape(layers: Sequence[Layer], inputs: int, actions: int) -> None:
+    """Each layer takes what the one before it gives, from the state to the actions."""
+    width = inputs
+    for place, (weight, bias) in enumerate(layers):
+        outputs, taken = weight.shape
+        is_last = place == len(layers) - 1
+        if taken != width or bias.shape != (outputs,):
+            shapes = f"weights {weight.shape} and biases {bias.shape}"
+            raise ScenarioError(f"its layer {place} has {shapes}, but {width} inputs")
+        if not is_last and not 1 <= outputs <= MOST_WIDTH:
+            raise ScenarioError(f"its layer {place} is {outputs} wide; expected 1 to {MOST_WIDTH}")
+        width = outputs
+    if width != actions:
+        raise ScenarioError(f"its last layer has {width} outputs for {actions} actions")

@@ -1,0 +1,243 @@
+"""Growing forests on jobs, calibrating their bounds, and testing them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spillway.base.arguments import items, shown, whole
+from spillway.base.errors import ScenarioError
+from spillway.learning.bounds.columns import FEATURES
+from spillway.learning.bounds.job import Job, features
+from spillway.learning.bounds.model import METHODS, Grown, Model
+from spillway.learning.bounds.scores import Errors, Scores
+from spillway.learning.forest_model import versions
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SPLITS = ("jobs", "flows")
+CALIBRATION_SHARE = 0.2
+"""The part of what is there to train on that is kept back for a calibration."""
+MOST_TREES, MOST_DEPTH, MOST_WINDOW = 10_000, 64, 100
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model for each way of bounding, all of one forest, and how good they are on other data."""
+
+    models: dict[str, Model]
+    """By method."""
+    scores: dict[str, Scores]
+    """By method, on the flows that were kept back for a test."""
+    errors: Errors
+    """Of the predicted sizes of these flows."""
+    flows: dict[str, int]
+    """How many flows it was trained on, calibrated on, and tested on."""
+
+
+def train(
+    jobs: Iterable[Job],
+    *,
+    depth: int = 10,
+    trees: int = 16,
+    window: int = 5,
+    quantile: float = 0.05,
+    miss_rate: float | None = None,
+    split: str = "jobs",
+    train_share: float = 0.8,
+    seed: int = 1,
+) -> Training:
+    """Grows a random forest on a part of the flows, and tests its bounds on the rest.
+
+    The forest predicts the logarithm of the size from the features of a window of flows, each
+    divided by its greatest value in training. QCLIMB trains on 80% of the flows, with a depth of
+    10; how it makes a bound of a forest is not public, so there are several ways (`METHODS`).
+
+    Args:
+        jobs: All of one kind.
+        depth: The greatest depth of a tree, up to 64.
+        trees: How many trees, up to 10,000.
+        window: How many flows the forest looks at, up to 100: the one in question and those before
+            it. Flux has 5.
+        quantile: That of the method "quantile", in (0, 1).
+        miss_rate: If it is given, bounds are calibrated: they are multiplied by the largest factor,
+            at most 1, at which on other flows like these at most this share of bounds would be too
+            high. `CALIBRATION_SHARE` of what there is to train on is kept back for that.
+        split: "jobs" keeps whole jobs back; "flows" draws from all flows, so that flows of one job
+            are on both sides.
+        train_share: The part to train on, in (0, 1).
+        seed: The seed of the forest and of the split.
+
+    Returns:
+        A model for each method, and how good they are on the rest.
+
+    Raises:
+        ScenarioError: An argument is wrong, or too little is left on one side.
+    """
+    jobs = _jobs(jobs)
+    depth, trees = whole("depth", depth, 1, MOST_DEPTH), whole("trees", trees, 1, MOST_TREES)
+    window, seed = whole("window", window, 1, MOST_WINDOW), whole("seed", seed, 0, 2**32 - 1)
+    quantile, train_share = _share("quantile", quantile), _share("train_share", train_share)
+    miss_rate = None if miss_rate is None else _share("miss_rate", miss_rate)
+    if split not in SPLITS:
+        raise ScenarioError(f"split: {split!r} is not known", f"known are {', '.join(SPLITS)}")
+    names = features(FEATURES[jobs[0].kind], window)
+    parts = _split(jobs, split, train_share, miss_rate is not None, seed)
+    inputs = _joined([job.inputs(names) for job in jobs])
+    size = _joined([job.size for job in jobs])
+    grown = grow(inputs[parts.train], size[parts.train], names, depth, trees, seed)
+    flows = {
+        "training": int(parts.train.sum()),
+        "calibration": int(parts.calibration.sum()),
+        "test": int(parts.test.sum()),
+    }
+    told = {
+        "kind": jobs[0].kind,
+        "synthetic": any(job.is_synthetic for job in jobs),
+        "jobs": len(jobs),
+        "flows": flows["training"],
+        "calibrated_on": flows["calibration"],
+        "depth": depth,
+        "trees": trees,
+        "split": split,
+        "train_share": train_share,
+        "seed": seed,
+        "versions": versions(),
+    }
+    models = {}
+    for method in METHODS:
+        model = Model.of(grown, method, quantile=quantile, training=told)
+        # Without a calibration Flux's scheme and the others are told as they are.
+        if miss_rate is not None:
+            bound = model.bounds(inputs[parts.calibration])
+            factor = calibrated(bound, size[parts.calibration], miss_rate)
+            model = Model.of(
+                grown,
+                method,
+                quantile=quantile,
+                factor=factor,
+                miss_rate=miss_rate,
+                training=told,
+            )
+        models[method] = model
+    tested = inputs[parts.test], size[parts.test]
+    scores = {name: Scores.of(model.bounds(tested[0]), tested[1]) for name, model in models.items()}
+    errors = Errors.of(models["point"].sizes(tested[0]), tested[1])
+    return Training(models, scores, errors, flows)
+
+
+def grow(
+    inputs: npt.NDArray[np.float64],
+    size: npt.NDArray[np.int64],
+    names: Sequence[str],
+    depth: int,
+    trees: int,
+    seed: int,
+) -> Grown:
+    """Grows a forest that predicts the logarithm of sizes from scaled inputs."""
+    import numpy as np
+    from sklearn.ensemble import RandomForestRegressor
+
+    greatest = np.abs(inputs).max(axis=0)
+    scale = np.where(greatest > 0, greatest, 1.0)
+    scaled = (inputs / scale).astype(np.float32)
+    forest = RandomForestRegressor(n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1)
+    forest.fit(scaled, np.log(size))
+    return Grown(forest, tuple(names), scale, forest.apply(scaled), size)
+
+
+def calibrated(
+    bound: npt.NDArray[np.int64], size: npt.NDArray[np.int64], miss_rate: float
+) -> float:
+    """The largest factor, at most 1, for which few bounds of other flows would be too high.
+
+    For flows that could as well have come in another order, a bound that is multiplied by the k-th
+    smallest of n ratios size / bound is too high for a further flow with a probability of at most
+    k / (n + 1) (split conformal prediction). So k is `miss_rate` (n + 1), rounded down.
+
+    Raises:
+        ScenarioError: there are too few flows for this rate.
+    """
+    import numpy as np
+
+    # A bound of 0 is never too high.
+    ratios = np.sort(np.where(bound > 0, size / np.maximum(bound, 1), np.inf))
+    place = math.floor(miss_rate * (len(ratios) + 1) + 1e-9)
+    if place < 1:
+        needed = math.ceil(1 / miss_rate) - 1
+        raise ScenarioError(
+            f"{len(ratios):,} flows are too few to calibrate bounds for a miss rate of "
+            f"{miss_rate:g}: it takes {needed:,}",
+            "take more jobs, or a larger miss rate",
+        )
+    return float(min(1.0, ratios[place - 1]))
+
+
+def evaluate(model: Model, jobs: Iterable[Job]) -> tuple[Scores, Errors]:
+    """How good a model's bounds, and its predicted sizes, are on some jobs."""
+    jobs = _jobs(jobs)
+    inputs = _joined([job.inputs(model.features) for job in jobs])
+    size = _joined([job.size for job in jobs])
+    bound, predicted = model.bounds(inputs), model.sizes(inputs)
+    return Scores.of(bound, size), Errors.of(predicted, size)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Which flows are for what."""
+
+    train: npt.NDArray[np.bool_]
+    calibration: npt.NDArray[np.bool_]
+    test: npt.NDArray[np.bool_]
+
+
+def _split(
+    jobs: Sequence[Job], split: str, train_share: float, calibrates: bool, seed: int
+) -> _Parts:
+    """Splits all flows; what is dealt out are jobs, or flows."""
+    import numpy as np
+
+    counts = [len(job) for job in jobs]
+    count = len(jobs) if split == "jobs" else sum(counts)
+    kept = round(train_share * count)
+    calibration = round(CALIBRATION_SHARE * kept) if calibrates else 0
+    ends = (kept - calibration, kept)
+    if min(ends[0], count - kept) < 1 or (calibrates and calibration < 1):
+        hint = "take more jobs, or split by flows"
+        raise ScenarioError(f"{count} {split} are too few to train and to test on", hint)
+    order = np.random.default_rng(seed).permutation(count)
+    part = np.empty(count, np.int64)
+    part[order] = np.digitize(np.arange(count), ends)
+    of_flow = np.repeat(part, counts) if split == "jobs" else part
+    return _Parts(of_flow == 0, of_flow == 1, of_flow == 2)
+
+
+def _jobs(given: Iterable[Job]) -> list[Job]:
+    hint = "for one: bounds.load(folder)"
+    jobs = list(items(given, "jobs", hint))
+    other = next((job for job in jobs if not isinstance(job, Job)), None)
+    if other is not None:
+        raise ScenarioError(f"{shown(other)} is no job", hint)
+    if not jobs:
+        raise ScenarioError("there are no jobs")
+    kinds = sorted({job.kind for job in jobs})
+    if len(kinds) > 1:
+        hint = "give those of one kind"
+        raise ScenarioError(f"jobs of several kinds: {', '.join(kinds)}", hint)
+    return jobs
+
+
+def _share(name: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 1:
+        raise ScenarioError(f"{name}: {given!r} is not valid; expected a share in (0, 1)")
+    return float(given)
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    import numpy as np
+
+    return np.concatenate(parts)

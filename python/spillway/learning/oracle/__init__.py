@@ -1,0 +1,32 @@
+"""Oracles for Credence: forests that predict what Longest Queue Drop would lose.
+
+A run with `sharing = "lqd"` and `record.oracle_trace = true` records a trace of fates. `train`
+makes a random forest from it. `Model.save` writes it to a file, which `sharing = { kind =
+"credence", oracle = "forest", model = FILE }` uses. `evaluate` measures how well it predicts other
+traces.
+"""
+
+from spillway.learning.oracle.model import Model
+from spillway.learning.oracle.scores import Scores
+from spillway.learning.oracle.trace import FEATURES, Trace
+from spillway.learning.oracle.training import (
+    NothingToLearnError,
+    Training,
+    evaluate,
+    sweep_trees,
+    train,
+    train_each,
+)
+
+__all__ = [
+    "FEATURES",
+    "Model",
+    "NothingToLearnError",
+    "Scores",
+    "Trace",
+    "Training",
+    "evaluate",
+    "sweep_trees",
+    "train",
+    "train_each",
+]

@@ -1,0 +1,144 @@
+"""Scores and models as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from spillway.learning.oracle.model import Model
+    from spillway.learning.oracle.scores import Scores
+    from spillway.learning.oracle.training import Training
+
+_SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
+_HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
+
+
+def scores(
+    found: Mapping[str, Scores], by_tier: Mapping[str, Mapping[str, Scores]] | None = None
+) -> RenderableType:
+    """A row for every trace on which a model was tested, and below it one for every tier."""
+    rows: list[tuple[str, Scores]] = []
+    for name, each in found.items():
+        rows.append((name, each))
+        parts = (by_tier or {}).get(name, {})
+        rows += ((f"  {tier}", part) for tier, part in parts.items())
+    table = _table("tested on", rows)
+    notes = [note for name, each in found.items() if (note := _outside(name, each))]
+    empty = [name for name, each in found.items() if not each.document["drops"]]
+    if empty:
+        notes.append(f"in {', '.join(empty)} nothing was dropped: such scores say nothing")
+    return Group(table, *(Text(note, "dim") for note in notes))
+
+
+def _outside(name: str, found: Scores) -> str:
+    """The number of packets outside the training range of a model."""
+    counts = found.outside
+    if counts is None:
+        return f"whether {name} lies outside of what the model was trained on is unknown"
+    if not counts["any"]:
+        return ""
+    packets = found.document["packets"]
+    features = [
+        f"{feature} of {count:,.0f}"
+        for feature, count in counts.items()
+        if count and feature != "any"
+    ]
+    share = f"{counts['any']:,.0f} packets ({counts['any'] / packets:.2%})"
+    return f"in {name} {share} lie outside of what the model was trained on: {', '.join(features)}"
+
+
+def each(found: Mapping[str, Training]) -> RenderableType:
+    """A row for every model of a switch or tier, with its test scores or training data."""
+    table = Table(box=None, header_style="bold")
+    for heading in ("model", "trained on packets", "drops"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for heading in ("precision", "recall", "F1"):
+        table.add_column(heading, justify="right")
+    for name, training in found.items():
+        told = {} if training.scores is None else training.scores.document
+        table.add_row(
+            name,
+            f"{training.balance['packets']:,.0f}",
+            f"{training.balance['drops']:,.0f}",
+            *(_number(told.get(score)) for score in ("precision", "recall", "f1")),
+        )
+    return table
+
+
+def sweep(found: Iterable[tuple[int, Scores]]) -> Table:
+    """A row for every number of trees."""
+    return _table("trees", ((str(count), each) for count, each in found))
+
+
+def _table(first: str, rows: Iterable[tuple[str, Scores]]) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in ("packets", "drops", *_HEADINGS):
+        table.add_column(heading, justify="right")
+    for name, each in rows:
+        told = each.document
+        table.add_row(
+            name,
+            f"{told['packets']:,.0f}",
+            f"{told['drops']:,.0f}",
+            *(_number(told[score]) for score in _SCORES),
+        )
+    return table
+
+
+def _number(score: float | None) -> str:
+    return "-" if score is None else f"{score:.4f}"
+
+
+def balance(training: Training) -> Text:
+    """The data on which a model was trained."""
+    packets, drops = training.balance["packets"], training.balance["drops"]
+    return Text(
+        f"trained on {packets:,.0f} packets in {training.balance['rows']:,.0f} rows, of which "
+        f"{drops:,.0f} were dropped: {drops / packets:.3%}\n"
+    )
+
+
+def model(chosen: Model) -> Table:
+    """The properties of a model."""
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    training, seen = chosen.training, chosen.seen
+    table.add_row("forest", f"{chosen.trees} trees, depth {chosen.depth}")
+    table.add_row("looks at", f"{', '.join(chosen.features)}, in units of {_UNITS[chosen.units]}")
+    table.add_row("averages", _AVERAGES[chosen.average])
+    ranges = [
+        f"{name} {least:.4g} to {greatest:.4g}"
+        for name, least, greatest in zip(chosen.features, seen.least, seen.greatest, strict=False)
+    ]
+    table.add_row("has seen", ", ".join(ranges) or "unknown")
+    table.add_row("buffers", " or ".join(f"{n:,} bytes" for n in seen.buffers) or "unknown")
+    table.add_row("lines", " and ".join(f"{n * 1e-9:g} Gbps" for n in seen.rates) or "unknown")
+    if training:
+        share = f"{training['drops'] / training['packets']:.3%}"
+        table.add_row(
+            "trained on", f"{training['packets']:,.0f} packets, of which {share} were dropped"
+        )
+        table.add_row("split", f"{training['split']}, seed {training['seed']}")
+        for trace in training["traces"]:
+            name = trace.get("scenario", trace.get("file", "a trace"))
+            table.add_row("trace", f"{name}, seed {trace.get('seed', 'unknown')}")
+        versions = ", ".join(f"{name} {number}" for name, number in training["versions"].items())
+        table.add_row("versions", versions)
+        resolved = training["traces"][0].get("resolved", "").strip()
+        if resolved:
+            table.add_row("scenario", Text(resolved, style="dim"))
+    return table
+
+
+_UNITS = {"fraction": "the buffer", "bytes": "a byte"}
+_AVERAGES = {
+    "time": "over one base RTT, weighted by time",
+    "code": "over one base RTT, moving at departures only",
+}

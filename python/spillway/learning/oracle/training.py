@@ -1,0 +1,242 @@
+"""Training forests on traces of fates, and testing them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from spillway.base.arguments import items, shown, whole
+from spillway.base.errors import ScenarioError
+from spillway.learning.forest_model import versions
+from spillway.learning.oracle.model import UNITS, Model, Seen
+from spillway.learning.oracle.scores import Scores
+from spillway.learning.oracle.trace import FEATURES, Trace, join
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class NothingToLearnError(ScenarioError):
+    """None of the packets to train on was dropped, or all of them were."""
+
+
+SPLITS = ("time", "random", "none")
+MOST_TREES = 10_000
+"""More trees than any switch could evaluate."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model, and its scores on data that it was not trained on."""
+
+    model: Model
+    scores: Scores | None
+    """The scores on the part of the traces that was kept back; None if nothing was."""
+    balance: dict[str, float]
+    """The packets that it was trained on, the drops among them, and the rows, which are fewer if
+    packets were sampled.
+    """
+
+
+def train(
+    traces: Sequence[Trace],
+    *,
+    trees: int = 4,
+    depth: int = 4,
+    features: Sequence[str] = tuple(FEATURES),
+    units: str = "fraction",
+    split: str = "time",
+    train_share: float = 0.6,
+    seed: int = 1,
+) -> Training:
+    """Trains a random forest on traces, and tests it on a part that was kept back.
+
+    The paper's forest has 4 trees of depth 4 (Credence, section 4.1).
+
+    Args:
+        traces: Packets and their fates; all with the same kind of averages.
+        trees: How many trees, up to 10,000.
+        depth: The greatest depth of a tree, up to 64.
+        features: Names from `FEATURES`: the four of section 3.4, or fewer.
+        units: The unit of lengths, "fraction" of the buffer or "bytes".
+        split: "time" trains on the first `train_share` of every trace's time; "random" on that
+            share of the packets, as the paper does, so packets of one burst may be on both sides;
+            "none" on all packets.
+        train_share: A share in (0, 1); see `split`.
+        seed: The seed of the forest and of a random split.
+
+    Returns:
+        The model, and its scores on the rest, which are None with the split "none".
+
+    Raises:
+        NothingToLearnError: Nothing was dropped, or everything.
+        ScenarioError: An argument is wrong.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    traces = _traces(traces)
+    trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
+    seed = whole("seed", seed, 0, 2**32 - 1)
+    features = _known("features", features, FEATURES)
+    (units,) = _known("units", [units], UNITS)
+    (split,) = _known("split", [split], SPLITS)
+    if not isinstance(train_share, (int, float)) or not 0 < train_share < 1:
+        raise ScenarioError(
+            f"train_share: {train_share!r} is not valid; expected a share in (0, 1)"
+        )
+    if not traces:
+        raise ScenarioError("there is no trace to train on")
+    if len(averages := {trace.origin.get("average", "time") for trace in traces}) > 1:
+        raise ScenarioError(f"the traces' averages differ: {', '.join(sorted(averages))}")
+    seen, unseen = _split(traces, split, train_share, seed)
+    drops = int(seen.dropped.sum())
+    if drops in (0, len(seen)):
+        problem = (
+            "no packet was dropped: there is nothing to learn"
+            if drops == 0
+            else "every packet was dropped: there is nothing to learn"
+        )
+        hint = "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one"
+        raise NothingToLearnError(f"in the {len(seen):,} packets to train on {problem}", hint)
+    forest = RandomForestClassifier(
+        n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1
+    )
+    inputs = seen.inputs(features, units)
+    forest.fit(inputs, seen.dropped.astype(int), sample_weight=seen.weight)
+    balance = {
+        "rows": float(len(seen)),
+        "packets": float(seen.weight.sum()),
+        "drops": float(seen.weight[seen.dropped].sum()),
+    }
+    training = {
+        "trees": trees,
+        "depth": depth,
+        "seed": seed,
+        "split": split,
+        "train_share": 1.0 if split == "none" else train_share,
+        **balance,
+        "traces": [trace.origin for trace in traces],
+        "versions": versions(),
+    }
+    bounds = Seen(
+        tuple(inputs.min(axis=0).tolist()),
+        tuple(inputs.max(axis=0).tolist()),
+        tuple(sorted({int(buffer) for buffer in set(seen.buffer_bytes.tolist())})),
+        tuple(sorted(seen.rates)),
+    )
+    model = Model.of(forest, features, units, next(iter(averages)), training, bounds)
+    return Training(model, evaluate(model, unseen) if unseen is not None else None, balance)
+
+
+def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
+    """Trains a model for every switch on its own packets, as Credence's authors do.
+
+    A switch without anything to learn from uses a model of its tier, under the tier's name; a tier
+    without anything to learn from uses one of all switches. `options` are those of `train`.
+
+    Raises:
+        NothingToLearnError: all switches together have nothing to learn from.
+    """
+    traces = _traces(traces)
+    names = {place.name: place.tier for trace in traces for place in trace.places}
+
+    def at(tier: str | None, name: str | None = None) -> list[Trace]:
+        wanted = (tier, () if name is None else (name,))
+        parts = []
+        for trace in traces:
+            with contextlib.suppress(ScenarioError):
+                parts.append(trace.at(*wanted))
+        return [part for part in parts if len(part)]
+
+    found: dict[str, Training] = {}
+    for name, tier in names.items():
+        with contextlib.suppress(NothingToLearnError):
+            found[name] = train(at(tier, name), **options)
+    for tier in sorted({tier for name, tier in names.items() if name not in found}):
+        try:
+            found[tier] = train(at(tier), **options)
+        except NothingToLearnError:
+            found[tier] = train(traces, **options)
+    return found
+
+
+def evaluate(model: Model, trace: Trace) -> Scores:
+    """The scores of a model on a trace."""
+    inputs = trace.inputs(model.features, model.units)
+    scores = Scores.of(trace.dropped, model.predict(inputs), trace.weight, trace.ports)
+    outside = model.seen.outside(inputs)
+    if outside is None:
+        return scores
+    by_feature = (outside * trace.weight[:, None]).sum(axis=0)
+    counts = {
+        **{name: float(count) for name, count in zip(model.features, by_feature, strict=True)},
+        "any": float(trace.weight[outside.any(axis=1)].sum()),
+    }
+    return replace(scores, outside=counts)
+
+
+def _traces(given: Iterable[Trace]) -> list[Trace]:
+    """A list of the given traces."""
+    hint = "for one: [trace.load(folder)]"
+    traces = list(items(given, "traces", hint))
+    other = next((each for each in traces if not isinstance(each, Trace)), None)
+    if other is not None:
+        raise ScenarioError(f"{shown(other)} is no trace", hint)
+    return traces
+
+
+def sweep_trees(
+    traces: Sequence[Trace],
+    trees: Iterable[int],
+    tests: Sequence[Trace] = (),
+    **options: Any,
+) -> list[tuple[int, Scores]]:
+    """The scores of forests of several sizes (Credence, Figure 15).
+
+    They are computed on the `tests` together, or on what was kept back if there are none. `options`
+    are those of `train`.
+    """
+    found = []
+    for count in trees:
+        training = train(traces, trees=count, **options)
+        scores = evaluate(training.model, join(tests)) if tests else training.scores
+        if scores is None:
+            raise ScenarioError(
+                "nothing is left to test on", "name traces to test on, or split what there is"
+            )
+        found.append((count, scores))
+    return found
+
+
+def _known(what: str, given: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
+    """Checks names, at least one, each of which must be among the choices."""
+    listed = ", ".join(choices)
+    found = tuple(items(given, what, f"known are {listed}"))
+    for name in found or ("",):
+        if name not in choices:
+            raise ScenarioError(f"{what}: {name!r} is not known", f"known are {listed}")
+    return found
+
+
+def _split(
+    traces: Sequence[Trace], split: str, train_share: float, seed: int
+) -> tuple[Trace, Trace | None]:
+    import numpy as np
+
+    def first(trace: Trace) -> npt.NDArray[np.bool_]:
+        start, end = int(trace.time_ps.min()), int(trace.time_ps.max())
+        return trace.time_ps <= start + train_share * (end - start)
+
+    if split == "none":
+        return join(traces), None
+    if split == "time":
+        chosen = [first(trace) for trace in traces]
+    else:
+        draws = np.random.default_rng(seed)
+        chosen = [draws.random(len(trace)) < train_share for trace in traces]
+    pairs = list(zip(traces, chosen, strict=True))
+    seen = join([trace.where(part) for trace, part in pairs])
+    return seen, join([trace.where(~part) for trace, part in pairs])

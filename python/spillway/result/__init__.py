@@ -1,0 +1,1 @@
+"""Results of runs: summaries, tables, and the metrics by which runs are compared."""

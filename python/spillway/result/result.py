@@ -1,0 +1,264 @@
+"""The result of a run: its summary, scenario and tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.base import checksums, parquet
+from spillway.base.errors import ScenarioError, SpillwayError
+from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, check_plain, path_of
+from spillway.scenario.inputs import Inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+
+class Result:
+    """A run's summary, its scenario with every value written out, and its tables.
+
+    `spillway.run` and `load` make results.
+
+    Args:
+        summary: What summary.json has.
+        scenario: The scenario as TOML text, with every value written out.
+        tables: Tables in memory, by name.
+        recorded: The names of all tables of the run; by default those in memory, or with `folder`
+            those in it.
+        folder: The folder from which tables that are not in memory are read, when first used.
+        inputs: The files and plug-ins of the scenario, of which `save` writes copies; by default
+            none.
+    """
+
+    def __init__(
+        self,
+        summary: dict[str, Any],
+        scenario: str,
+        *,
+        tables: Mapping[str, pa.Table] | None = None,
+        recorded: Sequence[str] | None = None,
+        folder: Path | None = None,
+        inputs: Inputs | None = None,
+    ) -> None:
+        self.summary = summary
+        self.scenario = scenario
+        self.folder = folder
+        self._tables = dict(tables or {})
+        self._recorded = recorded
+        self._inputs = inputs or Inputs(scenario, {}, {}, {})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """The result in a folder. Tables are read when first used.
+
+        Args:
+            folder: A folder that a run has written.
+
+        Raises:
+            SpillwayError: It holds no result of one run.
+            ScenarioError: The result is damaged, or was changed.
+        """
+        folder = path_of(folder)
+        hint = "`spillway run SCENARIO --out DIR` writes one"
+        try:
+            summary, scenario = documents(folder)
+        except OSError as error:
+            raise SpillwayError(f"{folder} holds no result: {error}", hint) from error
+        if scenario is None:
+            raise SpillwayError(f"{folder} holds no result of one run: no {SCENARIO}", hint)
+        return cls(summary, scenario, folder=folder, inputs=Inputs.inside(folder, scenario))
+
+    @property
+    def status(self) -> str:
+        """Whether the run is "complete", or ended as "stopped", "deadlock" or "interrupted"."""
+        return str(self.summary["status"])
+
+    # Every table has a property of its own, written out so that editors complete its name and type
+    # checkers know its type. A test compares them with the core's list.
+
+    @property
+    def flows(self) -> pa.Table:
+        """A row for every flow."""
+        return self.table("flows")
+
+    @property
+    def queues(self) -> pa.Table:
+        """Samples of queues, every `record.queue_interval`."""
+        return self.table("queues")
+
+    @property
+    def switches(self) -> pa.Table:
+        """Samples of what switches hold as a whole, at the same times."""
+        return self.table("switches")
+
+    @property
+    def drops(self) -> pa.Table:
+        """A row for every lost packet."""
+        return self.table("drops")
+
+    @property
+    def jobs(self) -> pa.Table:
+        """A row for every iteration of a job, where there are jobs."""
+        return self.table("jobs")
+
+    @property
+    def pauses(self) -> pa.Table:
+        """A row for every pause, with `record.pauses`."""
+        return self.table("pauses")
+
+    @property
+    def decisions(self) -> pa.Table:
+        """The first `record.decisions` decisions about arrivals."""
+        return self.table("decisions")
+
+    @property
+    def oracle_trace(self) -> pa.Table:
+        """Arrivals at switches with `sharing = "lqd"`, and their fates."""
+        return self.table("oracle_trace")
+
+    @property
+    def windows(self) -> pa.Table:
+        """Samples of the windows of the flows in `record.windows`."""
+        return self.table("windows")
+
+    @property
+    def links(self) -> pa.Table:
+        """The utilisation of links in every `record.link_interval`."""
+        return self.table("links")
+
+    @property
+    def ports(self) -> pa.Table:
+        """Samples of ports, every `record.port_interval`."""
+        return self.table("ports")
+
+    @property
+    def port_classes(self) -> pa.Table:
+        """The samples of ports, by class of flow."""
+        return self.table("port_classes")
+
+    @property
+    def aqm(self) -> pa.Table:
+        """Samples of the numbers by which AQMs mark, every `record.aqm_interval`."""
+        return self.table("aqm")
+
+    @property
+    def bursts(self) -> pa.Table:
+        """Bursts of ports, with `record.bursts`."""
+        return self.table("bursts")
+
+    @property
+    def history(self) -> pa.Table:
+        """What switches with `sharing = "smartbuf"` had learned at the end."""
+        return self.table("history")
+
+    def table(self, name: str) -> pa.Table:
+        """One of the tables.
+
+        Args:
+            name: Its name, as in `names()`: "flows".
+
+        Raises:
+            SpillwayError: The run has recorded no such table.
+            ScenarioError: The file is damaged, or was changed.
+        """
+        if not isinstance(name, str):
+            raise ScenarioError(f"{name!r} is no table's name", 'for one: table("flows")')
+        if name not in self._tables:
+            path = None if self.folder is None else self.folder / f"{name}.parquet"
+            if path is None or not path.is_file():
+                raise SpillwayError(f"this run has recorded no {name}")
+            if checksums.lists(path):
+                checksums.check(path.parent, path.name)
+            self._tables[name] = parquet.read(path, memory=parquet.ample())
+        return self._tables[name]
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Writes everything to a folder: completely, or not at all.
+
+        Args:
+            folder: A place where nothing is yet, unless `force` is given.
+            force: Replace the result there. What is no result is never replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ScenarioError: The folder cannot be made, or is taken.
+            OSError: It cannot be written to.
+        """
+        with OutputFolder(folder, force) as output:
+            for name in self.names():
+                parquet.write(self.table(name), output.partial / f"{name}.parquet")
+            self._inputs.write(output.partial)
+            self.write_documents(output.partial)
+        return output.place
+
+    def write_documents(self, folder: Path) -> None:
+        """Writes the summary, and the scenario in a form that can be run again from there.
+
+        Args:
+            folder: A folder that is there.
+
+        Raises:
+            OSError: It cannot be written to.
+        """
+        write_json(folder / SUMMARY, self.summary)
+        (folder / SCENARIO).write_text(self._inputs.scenario, encoding="utf-8")
+
+    def names(self) -> list[str]:
+        """The names of the tables that it has recorded."""
+        if self._recorded is not None:
+            return list(self._recorded)
+        return sorted(self._tables if self.folder is None else _written(self.folder))
+
+    def __repr__(self) -> str:
+        flows, lost = self.summary["flows"], sum(self.summary["drops"].values())
+        of = f"{self.summary['scenario']!r}, seed {self.summary['seed']}: {self.status}"
+        done = f"{flows['completed']} of {flows['started']} flows, {lost} packets lost"
+        place = "" if self.folder is None else f", in {str(self.folder)!r}"
+        return f"<Result of {of}, {done}{place}>"
+
+    def _repr_html_(self) -> str:
+        from spillway.show import notebook
+
+        return notebook.run(self)
+
+
+def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
+    """The summary in a folder of results, and its scenario if it has one, as they were written."""
+    check_plain(folder / SUMMARY)
+    text, hint = (folder / SUMMARY).read_bytes(), "is it a result?"
+    has_scenario = (folder / SCENARIO).is_file()
+    checksums.check(folder, SUMMARY, f"{INPUTS}/", *([SCENARIO] if has_scenario else []))
+    try:
+        summary = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(f"{folder / SUMMARY} cannot be read: {error}", hint) from error
+    if not isinstance(summary, dict):
+        raise ScenarioError(f"{folder / SUMMARY} is no result's summary", hint)
+    return summary, read_text(folder / SCENARIO) if has_scenario else None
+
+
+def read_text(file: Path) -> str:
+    """The text of a file."""
+    check_plain(file)
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise ScenarioError(f"{file} cannot be read: {error}") from error
+
+
+def _written(folder: Path) -> set[str]:
+    """The tables in a folder: those that its list names, or those that are there."""
+    listed = checksums.listed(folder)
+    files = {file.name for file in folder.iterdir()} if listed is None else listed
+    return {Path(name).stem for name in files if "/" not in name and name.endswith(".parquet")}
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a document for people and programs."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""One run: whole, or step by step."""

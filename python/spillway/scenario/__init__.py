@@ -1,0 +1,1 @@
+"""Scenarios: read, changed, varied; the files that they name."""

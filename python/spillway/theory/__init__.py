@@ -1,0 +1,1 @@
+"""Models beside the packets: time slots, fluids, thresholds."""

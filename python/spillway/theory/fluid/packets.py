@@ -1,0 +1,200 @@
+"""The same flows in the packet simulator: a star whose senders share the line to one receiver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spillway.base.arguments import LARGEST_SEED, whole
+from spillway.base.errors import ScenarioError
+from spillway.run.run import run
+from spillway.theory.fluid.bottleneck import Bottleneck
+
+HEADER, ACK = 52, 52
+"""Bytes of a packet's headers, and of an ack."""
+_QUEUE_SAMPLES_PER_RTT = 4
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What one run of the packet simulator measured from half of its time on."""
+
+    seed: int
+    """The run's seed."""
+    mean: float
+    """The mean queue in packets, without the one in transmission."""
+    deviation: float
+    """The standard deviation of its samples in time."""
+    least: float
+    """The least of its samples."""
+    greatest: float
+    """The greatest of its samples."""
+    goodput_gbps: float
+    """The payload of all flows that arrived."""
+    window: float
+    """The mean window in packets, or what the mean rate amounts to."""
+    in_flight: float
+    """The mean number of a flow's packets in flight."""
+    window_spread: float
+    """The standard deviation of one flow's window in time, over its mean."""
+    together: float
+    """The variance of the sum of all windows in time, over the sum of their variances: 1 if they
+    are independent, N if they move together.
+    """
+    time_s: NDArray[np.float64]
+    """The times of the samples of the queue."""
+    queue: NDArray[np.float64]
+    """The samples, in packets."""
+
+
+def scenario(
+    at: Bottleneck,
+    *,
+    transport: str = "dctcp",
+    g: float = 0.0625,
+    rtts: float = 400.0,
+    rtt_us: float | None = None,
+) -> dict[str, Any]:
+    """The scenario of a bottleneck's flows.
+
+    The delay of the links is such that the empty network has the bottleneck's round-trip time.
+
+    Args:
+        at: The bottleneck.
+        transport: The flows' transport: "dctcp", "newreno" (for the model "tcp") or "dcqcn".
+        g: The weight of a new sample in DCTCP's alpha, in [0, 1]; others ignore it.
+        rtts: The duration in round trips. It is 2 ms at least, and the warm-up is half of it.
+        rtt_us: The length of these in microseconds; by default that without queueing.
+
+    Raises:
+        ScenarioError: The bottleneck's round-trip time is shorter than sending a packet and an ack
+            takes.
+    """
+    transmissions_us = 2 * 8 * (at.packet_bytes + ACK) / (at.rate_gbps * 1e3)
+    link_us = (at.delay_us - transmissions_us) / 4
+    if link_us < 0:
+        raise ScenarioError(
+            f"delay_us: {at.delay_us:g} is not possible in the packet simulator, where sending a "
+            f"packet and an ack takes {transmissions_us:.4g} us",
+            "take a longer delay, or only the model (packets=False)",
+            typed="take a longer delay, or only the model with --no-packets",
+        )
+    duration_us = max(2_000.0, rtts * (at.delay_us if rtt_us is None else rtt_us))
+    senders = at.flows
+    red = {
+        "kind": "red",
+        "form": "point-slope",
+        "min": f"{round(at.min_packets * at.packet_bytes)}B",
+        "max": f"{max(1, round(at.all_marked * at.packet_bytes))}B",
+        "slope": at.slope_per_mb,
+    }
+    control: dict[str, Any] = {
+        "kind": transport,
+        "mss": f"{at.packet_bytes - HEADER}B",
+        "header": f"{HEADER}B",
+        "ack_size": f"{ACK}B",
+        # Nothing is lost, so a timeout would only be a mistake about a long queue.
+        **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "10s"),
+    }
+    if transport != "dcqcn":
+        control["min_window"] = f"{at.min_window:g}pkt"
+    if transport == "dctcp":
+        control["g"] = float(g)
+    if transport == "newreno":
+        control["ecn"] = True
+    return {
+        "name": "fluid",
+        "duration": f"{duration_us:.3f}us",
+        "stop": f"{duration_us:.3f}us",
+        "warmup": f"{duration_us / 2:.3f}us",
+        "topology": {
+            "kind": "star",
+            "hosts": senders + 1,
+            "host_rate": f"{at.rate_gbps:.12g}Gbps",
+            "link_delay": f"{link_us * 1e6:.0f}ps",
+        },
+        "switch": {"buffer": "unlimited", "sharing": "cs", "aqm": red},
+        "transport": control,
+        "traffic": [
+            {
+                "name": "long",
+                "kind": "persistent",
+                "pairs": [[host, senders] for host in range(senders)],
+                "stagger": f"{at.delay_us / senders * 1e6:.0f}ps",
+            }
+        ],
+        "record": {
+            "queue_interval": _interval(at, duration_us),
+            "empty_queues": True,
+            "windows": list(range(senders)),
+            "window_interval": _interval(at, duration_us),
+        },
+    }
+
+
+def measure(
+    at: Bottleneck,
+    *,
+    transport: str = "dctcp",
+    g: float = 0.0625,
+    rtts: float = 400.0,
+    rtt_us: float | None = None,
+    seed: int = 1,
+) -> Packets:
+    """Runs the scenario, and measures the second half of its time.
+
+    Args:
+        at: The bottleneck.
+        transport: The flows' transport, as `scenario` takes it.
+        g: The weight of a new sample in DCTCP's alpha, in [0, 1].
+        rtts: The duration in round trips.
+        rtt_us: The length of these in microseconds; by default that without queueing.
+        seed: The seed of the run.
+
+    Raises:
+        ScenarioError: As `scenario` raises it, or an argument is wrong.
+        Interrupted: Ctrl-C.
+    """
+    import pyarrow.compute as pc
+
+    made = scenario(at, transport=transport, g=g, rtts=rtts, rtt_us=rtt_us)
+    result = run(made, seed=whole("seed", seed, 0, LARGEST_SEED))
+    rows = result.queues.filter(pc.equal(result.queues["port"], at.flows))
+    queue = rows["bytes"].to_numpy() / at.packet_bytes
+    flows = result.windows["flow_id"].to_numpy()
+    order = np.argsort(flows, kind="stable")
+    payload = at.packet_bytes - HEADER
+
+    def by_flow(name: str) -> NDArray[np.float64]:
+        column: NDArray[np.float64] = result.windows[name].to_numpy()[order]
+        return column.reshape(at.flows, -1)
+
+    if transport == "dcqcn":
+        # What a rate amounts to, as in the model.
+        windows = by_flow("pace_bps") / (8 * at.packet_bytes) * at.rtt_s(float(queue.mean()))
+    else:
+        windows = by_flow("cwnd_bytes") / payload
+    apart = windows.var(axis=1)
+    return Packets(
+        seed=seed,
+        mean=float(queue.mean()),
+        deviation=float(queue.std()),
+        least=float(queue.min()),
+        greatest=float(queue.max()),
+        goodput_gbps=float(result.summary["goodput_gbps"]["all"]),
+        window=float(windows.mean()),
+        in_flight=float(by_flow("in_flight_bytes").mean() / payload),
+        window_spread=float((np.sqrt(apart) / windows.mean(axis=1)).mean()),
+        together=float(windows.sum(axis=0).var() / apart.sum()) if apart.any() else 0.0,
+        time_s=rows["time_ps"].to_numpy() * 1e-12,
+        queue=queue,
+    )
+
+
+def _interval(at: Bottleneck, duration_us: float) -> str:
+    """The time between samples: a part of a round trip, but not more than 20,000 in all."""
+    interval = max(at.delay_us / _QUEUE_SAMPLES_PER_RTT, duration_us / 40_000)
+    return f"{interval * 1e6:.0f}ps"

@@ -1,0 +1,95 @@
+"""Senders by their names, and the ways in which marks cut windows."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Protocol
+
+from spillway.base.errors import ScenarioError
+from spillway.theory.fluid.bottleneck import Bottleneck
+from spillway.theory.fluid.dcqcn import Dcqcn
+from spillway.theory.fluid.integrate import State
+from spillway.theory.fluid.windows import CUTS, Dctcp, Tcp
+
+__all__ = ["CUTS", "SENDERS", "Sender", "sender"]
+
+
+class Sender(Protocol):
+    """The equations of N equal flows and the queue."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables and plots."""
+
+    @property
+    def kind(self) -> str:
+        """Its name among the senders."""
+
+    @property
+    def transport(self) -> str:
+        """The kind of transport in the packet simulator."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the numbers in its state; the last is the queue."""
+
+    def start(self, at: Bottleneck) -> State:
+        """The state at time 0, and before."""
+
+    def slope(self, at: Bottleneck, now: State, past: State) -> State:
+        """The derivative of the state, from the state now and a round trip ago."""
+
+    def keep_within(self, at: Bottleneck, state: State) -> State:
+        """The nearest state that is possible."""
+
+    def fixed_point(self, at: Bottleneck) -> State:
+        """The state that does not change."""
+
+    def rtts(self, window: float) -> float:
+        """For how many round trips it is followed."""
+
+
+SENDERS: dict[str, str] = {
+    "dctcp": "PRED (NSDI 2025), equations (2)-(4)",
+    "tcp": "Misra, Gong, Towsley (SIGCOMM 2000), with RED's probability of the queue itself",
+    "dcqcn": "Zhu et al. (SIGCOMM 2015), section 5",
+}
+"""The senders, and where their equations are from."""
+
+
+def sender(
+    kind: str = "dctcp", cuts: str = "paper", *, g: float = 0.0625, whole_packets: bool = False
+) -> Sender:
+    """The sender of this kind.
+
+    Args:
+        kind: Whose equations: "dctcp", "tcp" or "dcqcn".
+        cuts: How often marks cut a window: "paper", as published; "per-mark", "per-window" or
+            "held". DCQCN has its own way only.
+        g: The weight of a new sample in DCTCP's alpha, above 0, at most 1.
+        whole_packets: Whether a flow has half a packet less in flight than its window, because it
+            sends whole packets.
+
+    Raises:
+        ScenarioError: A name is not known, `g` is out of its range, or DCQCN is given what it has
+            not.
+    """
+    _known("sender", kind, SENDERS)
+    _known("cuts", cuts, CUTS)
+    if not 0 < g <= 1:
+        raise ScenarioError(f"g: {g!r} is not valid; expected a number above 0, at most 1")
+    if kind == "dcqcn":
+        if cuts != "paper" or whole_packets:
+            hint = "its cuts are by time, not by windows"
+            raise ScenarioError("dcqcn has neither cuts to choose nor whole packets", hint)
+        return Dcqcn()
+    if kind == "tcp":
+        return Tcp(cuts, whole_packets)
+    return Dctcp(cuts, whole_packets, g)
+
+
+def _known(what: str, given: str, names: dict[str, str]) -> None:
+    if given not in names:
+        near = difflib.get_close_matches(str(given), names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(names)}"
+        raise ScenarioError(f"{what}: there is no {given!r}", hint)

@@ -1,0 +1,1 @@
+"""Studies made with Spillway: figures of papers, and runs of other simulators."""

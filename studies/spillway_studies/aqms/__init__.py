@@ -1,0 +1,1 @@
+"""All AQMs side by side."""

@@ -1,0 +1,103 @@
+"""Runs the points of figures in parallel, and each of them only once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from spillway.base.errors import ScenarioError
+from spillway.base.progress import Follow
+from spillway.tasks.run import Report, run
+from spillway_studies.claims.cache import Cache
+from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.point import Task
+from spillway_studies.claims.results import Results
+
+
+class Unfinished(KeyboardInterrupt):
+    """Ctrl-C came before all points were computed; those that were are kept."""
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__("interrupted")
+        self.done = done
+        self.total = total
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The work to be done for some figures."""
+
+    figures: tuple[Figure, ...]
+    seeds: tuple[tuple[int, ...], ...]
+    """The seeds, by figure."""
+    keys: tuple[dict[tuple[int, str, int], str], ...]
+    """By figure: the key of every point, scheme and seed."""
+    tasks: dict[str, Task]
+    """The tasks by key; figures share the points that they have in common."""
+
+
+def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = None) -> Plan:
+    """The work to be done. By default the seeds are those of the scale."""
+    tasks: dict[str, Task] = {}
+    chosen, keys = [], []
+    for figure in figures:
+        size = figure.scale(scale)
+        if size is None:
+            hint = f"valid here: {', '.join(figure.scales)}"
+            raise ScenarioError(f"{figure.name} has no scale {scale!r}", hint)
+        chosen.append(tuple(seeds or size.seeds))
+        own = {}
+        for place, point in enumerate(figure.points):
+            for scheme in figure.schemes:
+                for seed in chosen[-1]:
+                    task = figure.measure.task(point, scheme, seed, size)
+                    tasks.setdefault(task.key, task)
+                    own[place, scheme.name, seed] = task.key
+        keys.append(own)
+    return Plan(tuple(figures), tuple(chosen), tuple(keys), tasks)
+
+
+def compute(
+    planned: Plan,
+    cache: Cache,
+    *,
+    jobs: int | None = None,
+    follow: Follow | None = None,
+    done: Callable[[str], object] | None = None,
+) -> list[Results]:
+    """The results of every figure. Points in the cache are taken from there.
+
+    Several processes that share the cache share the work. `done` is called with the label of every
+    point that has been computed and stored. Ctrl-C raises `Unfinished`.
+    """
+    cache.check()
+    found = {key: outcome for key in planned.tasks if (outcome := cache.load(key)) is not None}
+
+    def one(task: Task, report: Report) -> bool:
+        begin = time.thread_time()
+        outcome = task.run(report)
+        if outcome is None:
+            return False
+        outcome = replace(outcome, cpu_s=time.thread_time() - begin)
+        cache.store(task.key, outcome)
+        found[task.key] = outcome
+        return True
+
+    is_whole = True
+    try:
+        while left := [task for key, task in planned.tasks.items() if key not in found]:
+            is_whole = run(left, cache.results, one, jobs=jobs, follow=follow, done=done)
+            # Another process may have computed some; what cannot be read is computed here.
+            others = [task.key for task in left if task.key not in found]
+            found.update({key: each for key in others if (each := cache.load(key)) is not None})
+            if not is_whole:
+                break
+    finally:
+        cache.results.close()
+    if not is_whole:
+        raise Unfinished(len(found), len(planned.tasks))
+    return [
+        Results(figure, seeds, {place: found[key] for place, key in keys.items()})
+        for figure, seeds, keys in zip(planned.figures, planned.seeds, planned.keys, strict=True)
+    ]

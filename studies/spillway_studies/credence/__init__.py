@@ -1,0 +1,1 @@
+"""Credence (NSDI 2024)."""

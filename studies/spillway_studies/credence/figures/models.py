@@ -1,0 +1,140 @@
+"""Figures 7 and 10 with other models: from leaves' drops, one per switch, with two features."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from spillway.tasks.run import Report
+from spillway_studies.claims import basis
+from spillway_studies.claims.figure import Figure, Scale, Scheme
+from spillway_studies.credence.figures import figure7, figure10, setup
+from spillway_studies.credence.figures.schemes import CREDENCE, LQD
+from spillway_studies.credence.figures.traces import MORE_QUERIES, traced, wait
+
+if TYPE_CHECKING:
+    from spillway.learning.oracle import Model
+    from spillway.learning.oracle.trace import Trace
+
+SEED = 1001
+"""The seed of training data, far from those of the runs."""
+
+_ASKS = ("switch.sharing=credence", "switch.sharing.oracle=forest")
+TIERS = Scheme("a model for each tier, ten times the queries", _ASKS, style=0)
+SWITCHES = Scheme("a model for each switch", _ASKS, style=1)
+TWO = Scheme("two features", _ASKS, style=4)
+SCHEMES = (LQD, CREDENCE, TIERS, SWITCHES, TWO)
+
+
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
+def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
+    """Leaves use a model trained on leaves' drops, spines one trained on spines' drops."""
+    from spillway.learning.oracle import train
+
+    def make(trace: Trace) -> Mapping[str, Model]:
+        return {tier: train([trace.at(tier)], split="none").model for tier in trace.tiers}
+
+    return _made(report, "tiers", make, duration, one_in, MORE_QUERIES)
+
+
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
+def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
+    """Every switch uses a model trained on its own drops, as in the authors' program."""
+    from spillway.learning.oracle import train_each
+
+    def make(trace: Trace) -> Mapping[str, Model]:
+        return {name: each.model for name, each in train_each([trace], split="none").items()}
+
+    return _made(report, "switches", make, duration, one_in)
+
+
+@basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
+def two_features(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
+    """All use one forest with only queue and occupancy as features, as in section 4.1."""
+    from spillway.learning.oracle import train
+
+    def make(trace: Trace) -> Mapping[str, Model]:
+        model = train([trace], split="none", features=("queue", "occupancy")).model
+        return dict.fromkeys(trace.tiers, model)
+
+    return _made(report, "two features", make, duration, one_in)
+
+
+_LOCK = threading.Lock()
+_FOLDERS: dict[tuple[str, str, int], TemporaryDirectory[str]] = {}
+"""Folders of models, by what they were trained on; removed when the process ends."""
+
+
+def _made(
+    report: Report,
+    what: str,
+    make: Callable[[Trace], Mapping[str, Model]],
+    duration: str,
+    one_in: int,
+    traffic: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Trains models, once, and returns their folder."""
+    wait(report, _LOCK)
+    try:
+        key = (what, duration, one_in)
+        if key not in _FOLDERS:
+            models = make(traced(report, SEED, duration, one_in, traffic))
+            folder = TemporaryDirectory(prefix="spillway-models-")
+            atexit.register(folder.cleanup)
+            for name, model in models.items():
+                model.save(Path(folder.name, f"{name}.safetensors"))
+            _FOLDERS[key] = folder
+        return (f"switch.sharing.model={_FOLDERS[key].name}",)
+    finally:
+        _LOCK.release()
+
+
+_RUN = replace(
+    setup.RUN,
+    prepare={
+        scheme.name: f"{__name__}:{function.__name__}"
+        for scheme, function in ((TIERS, tiers), (SWITCHES, switches), (TWO, two_features))
+    },
+)
+_TRAINED = {"quick": "250ms", "page": "250ms", "full": "1s"}
+_SCALES = {
+    name: Scale(scale.seeds, scale.assignments, {"duration": _TRAINED[name], "one_in": 50})
+    for name, scale in setup.OTHERS.items()
+}
+_ABOUT = (
+    "The bundled model, and three that are trained first, on LQD under websearch at 80% "
+    "and bursts of 75%, one packet in 50 of those that were not dropped, four trees of depth four: "
+    "one for each tier, with ten times the queries per second, so that leaves have drops to learn "
+    "from; one for each switch, as the authors have; one that looks at queue and occupancy alone."
+)
+
+BURSTS = Figure(
+    name="credence/models",
+    title="Bursts of incast, under other models",
+    source="Credence (NSDI 2024), Figure 7, section 4.1 on predictions",
+    about=_ABOUT,
+    measure=_RUN,
+    points=setup.BURSTS,
+    schemes=SCHEMES,
+    scales=_SCALES,
+    plot=figure7.FIGURE.plot,
+    is_of_paper=False,
+)
+
+FLIPS = replace(
+    BURSTS,
+    name="credence/models-flips",
+    title="Flipped predictions, under other models",
+    source="Credence (NSDI 2024), Figure 10, section 4.1 on predictions",
+    points=tuple(
+        replace(point, of_scheme={scheme.name: sets for scheme in SCHEMES[1:]})
+        for point in figure10.POINTS
+        for sets in point.of_scheme.values()
+    ),
+    plot=figure10.FIGURE.plot,
+)

@@ -1,0 +1,54 @@
+"""The common parts of the paper's packet-level figures."""
+
+from spillway_studies.claims.draw import Panel
+from spillway_studies.claims.figure import Scale, along
+from spillway_studies.claims.metric import Number, Tail
+from spillway_studies.claims.point import Run
+
+RUN = Run("credence")
+"""The network and traffic of section 4.1; the scenario's file says what is not in the text."""
+
+POWERTCP = Run("credence-powertcp")
+"""The same with the other transport of section 4.1."""
+
+LOADS = along(
+    "load",
+    (0.2, 0.4, 0.6, 0.8),
+    "traffic.websearch.load={}",
+    label="load {:.0%}",
+    tick="{:.0%}",
+)
+BURSTS = along(
+    "burst_percent",
+    (12.5, 25.0, 37.5, 50.0, 62.5, 75.0, 87.5, 100.0),
+    "traffic.incast.burst={:g}%",
+    label="burst {:g}%",
+    tick="{:g}%",
+)
+
+# 512 queries per second are expected: 260 in 0.51 s. The paper does not say how long flows arrive;
+# 3 s is from its program.
+SCALES = {
+    "quick": Scale((1, 2, 3), ("duration=170ms", "record.drops=false")),
+    "full": Scale((1, 2, 3, 4, 5), ("duration=3s", "record.drops=false")),
+}
+HEADLINES = SCALES | {"page": SCALES["full"]}
+"""The scales of figures that the abstract rests on."""
+OTHERS = SCALES | {"page": Scale((1, 2, 3), ("duration=1s", "record.drops=false"))}
+
+INCAST = Tail("incast", 0.95)
+SHORT = Tail("short", 0.95)
+LONG = Tail("long", 0.95)
+OCCUPANCY_P99 = Number("buffer_occupancy.p99", "buffer occupancy p99", "% of the buffer", 100)
+OCCUPANCY_P9999 = Number(
+    "buffer_occupancy.p99_99", "buffer occupancy p99.99", "% of the buffer", 100
+)
+OCCUPANCY_MAX = Number("buffer_occupancy.max", "buffer occupancy, most", "% of the buffer", 100)
+
+PANELS = (
+    Panel(INCAST, "(a) incast flows, p95", is_log=True),
+    Panel(SHORT, "(b) short flows, p95"),
+    Panel(LONG, "(c) long flows, p95"),
+    Panel(OCCUPANCY_P9999, "(d) leaf buffers, p99.99"),
+)
+"""The four panels of Figures 6 to 10."""

@@ -1,0 +1,165 @@
+"""Comparison with Linux's own TCP and queueing disciplines, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from spillway.tasks.each import all_of
+from spillway_studies.references.agreement import Bounds, Verdict, bootstrap, bounds, percentile
+from spillway_studies.references.linux_files import Run, Setting, runs
+from spillway_studies.references.linux_runs import measured
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+WITHIN = {
+    "goodput": 0.01,
+    "mean queue": 0.05,
+    "p99 of the queue": 0.1,
+    "drops": 0.15,
+    "marks": 0.15,
+    "median": 0.05,
+    "p99": 0.15,
+}
+"""How far a number of ours may be from the kernel's, as a share of it."""
+UNITS = {
+    "goodput": "Mbit/s",
+    "mean queue": "packets",
+    "p99 of the queue": "packets",
+    "drops": "a second",
+    "marks": "a second",
+    "median": "ms",
+    "p99": "ms",
+}
+_OF_TRANSFERS = {"median": 0.5, "p99": 0.99}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a setting: the mean over the kernel's seeds, and over ours."""
+
+    name: str
+    reference: float
+    seeds: tuple[float, float]
+    """The least and the greatest of the kernel's seeds."""
+    interval: tuple[float, float] | None
+    """95% bootstrap interval of a percentile of transfers, all of one run."""
+    ours: float
+
+    @property
+    def difference(self) -> float:
+        """The difference of ours from the kernel's, as a fraction of it."""
+        return self.ours / self.reference - 1 if self.reference else math.inf
+
+    @property
+    def verdict(self) -> Verdict:
+        """Near within the bound, or within the kernel's own seeds."""
+        low, high = self.seeds
+        if abs(self.difference) <= WITHIN[self.name] or low <= self.ours <= high:
+            return Verdict.near
+        if self.interval and self.interval[0] <= self.ours <= self.interval[1]:
+            return Verdict.undecided
+        return Verdict.outside
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of one setting."""
+
+    setting: Setting
+    count: int
+    """The number of seeds."""
+    rows: list[Row]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything, as JSON."""
+        rows = [
+            asdict(row) | {"difference": row.difference, "verdict": row.verdict}
+            for row in self.rows
+        ]
+        return asdict(self.setting) | {"seeds": self.count, "rows": rows}
+
+
+@dataclass(frozen=True)
+class LinuxBounds(Bounds):
+    """The bounds of all numbers."""
+
+    @property
+    def rule(self) -> str:
+        """The bounds in words."""
+        shares = [f"{name} within {100 * share:g}%" for name, share in WITHIN.items()]
+        return f"{', '.join(shares)}, or within the kernel's own seeds"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The outcome of a validation."""
+
+    comparisons: list[Comparison]
+    left_out: list[str]
+    """Runs that are not compared, with the reason."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything, as JSON, by the name of the setting."""
+        by_name = {found.setting.name: found.document for found in self.comparisons}
+        return by_name | {"left_out": self.left_out, "bounds": asdict(self.bounds)}
+
+    @property
+    def bounds(self) -> LinuxBounds:
+        """The bounds of all compared numbers."""
+        found = bounds(
+            (f"{each.setting.name} {row.name}", row.difference, row.verdict)
+            for each in self.comparisons
+            for row in each.rows
+        )
+        return LinuxBounds(found.compared, found.undecided, found.broken)
+
+
+def linux(folder: Path, *, jobs: int = 2) -> Validation:
+    """Linux's TCP over its own queueing disciplines, one bottleneck, without jitter.
+
+    `folder` holds runs.csv, queue.parquet, tcp.parquet and fct.parquet. Every run is run here, and
+    compared are the means over the seeds of a setting.
+    """
+    found, left_out = runs(folder)
+    with TemporaryDirectory() as place:
+        ours = all_of(lambda run, report: measured(run, Path(place), report), found, jobs)
+    settings = dict.fromkeys(run.setting for run in found)
+    comparisons = []
+    for setting in settings:
+        pairs = [(run, own) for run, own in zip(found, ours, strict=True) if run.setting == setting]
+        rows = list(_rows(setting, pairs))
+        comparisons.append(Comparison(setting, len(pairs), rows))
+    return Validation(comparisons, left_out)
+
+
+def _rows(
+    setting: Setting, pairs: list[tuple[Run, tuple[dict[str, float], Floats]]]
+) -> Iterator[Row]:
+    for name in WITHIN:
+        interval = None
+        if setting.size:
+            if (p := _OF_TRANSFERS.get(name)) is None:
+                continue
+            there = [percentile(run.recv_ms, p) for run, _ in pairs]
+            here = [percentile(times, p) for _, (_, times) in pairs]
+            if len(pairs) == 1:
+                interval = bootstrap(pairs[0][0].recv_ms, p)
+        else:
+            if name in _OF_TRANSFERS:
+                continue
+            there = [run.numbers[name] for run, _ in pairs]
+            here = [numbers[name] for _, (numbers, _) in pairs]
+        reference, own = sum(there) / len(there), sum(here) / len(here)
+        if reference or own:
+            yield Row(name, reference, (min(there), max(there)), interval, own)

@@ -1,0 +1,226 @@
+"""The folder of runs of Linux's own TCP and queueing disciplines."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway.base import csv_file
+from spillway.base.columns import taken
+from spillway.base.errors import ScenarioError
+from spillway_studies.references.files import foreign
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    Floats = npt.NDArray[np.float64]
+
+WINDOW_S = (10, 30)
+"""The time of a run of endless flows that is compared."""
+CONTROLS = {"reno": "newreno", "cubic": "cubic"}
+"""Our names of Linux's congestion controllers."""
+AQMS = ("pfifo", "red", "codel", "pie", "fqcodel")
+"""The queueing disciplines. Behind `pfifo` there is its limit, behind others perhaps `-ecn`."""
+_AQM = re.compile(r"pfifo([1-9]\d{0,5})|(red|codel|pie|fqcodel)(-ecn)?")
+_RATE = re.compile(r"([1-9]\d{0,4})mbit")
+_LAYOUT = "it has runs.csv, queue.parquet, tcp.parquet and fct.parquet"
+_FILES = {
+    "queue.parquet": {"t_ms": "int64", "qlen": "int64"},
+    "tcp.parquet": {"t_ms": "int64", "flow": "int64"},
+    "fct.parquet": {"i": "int64", "t0": "double", "recv_ms": "double", "done_ms": "double"},
+}
+_COLUMNS = ("id", "aqm", "cc", "n", "rtt", "rate", "seed", "hystart", "bottle", "size")
+_COUNTED = ("goodput", "drops_s", "marks_s")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What runs with several seeds have in common."""
+
+    aqm: str
+    """Such as `pfifo100` or `codel-ecn`."""
+    cc: str
+    flows: int
+    """Endless flows."""
+    rtt_ms: float
+    rate_mbps: int
+    has_hystart: bool
+    size: int
+    """Bytes of each transfer, one after the other; 0 if there are none."""
+
+    @property
+    def name(self) -> str:
+        """Such as `codel_cubic_n4_rtt20_40M`."""
+        size = f"_fct{self.size // 1000}k" if self.size else ""
+        hystart = "" if self.has_hystart else "_nohs"
+        rate = f"{self.rate_mbps}M"
+        return f"{self.aqm}_{self.cc}_n{self.flows}_rtt{self.rtt_ms:g}_{rate}{size}{hystart}"
+
+    @property
+    def controls(self) -> list[str]:
+        """Our congestion controller of each endless flow; of `reno+cubic` each has one half."""
+        kinds = self.cc.split("+")
+        return [CONTROLS[kinds[flow * len(kinds) // self.flows]] for flow in range(self.flows)]
+
+    @property
+    def control(self) -> str:
+        """That of the transfers."""
+        return CONTROLS[self.cc.split("+")[0]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the kernel."""
+
+    setting: Setting
+    seed: int
+    starts_ms: list[int]
+    """When each endless flow starts, to a tenth of a second; none if that is not known."""
+    numbers: dict[str, float]
+    """What is compared of endless flows; of these alone it is known."""
+    recv_ms: Floats
+    """The times of the transfers, until the receiver has the last byte."""
+    first_s: float
+    """When the first of them starts."""
+    pauses_ms: list[float]
+    """How long after the answer to each the next one starts."""
+
+
+def runs(folder: Path) -> tuple[list[Run], list[str]]:
+    """The runs in the folder, and those that are left out, with the reason.
+
+    Raises:
+        ScenarioError: a file or a column is missing, or a value cannot be.
+    """
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    path = folder / "runs.csv"
+    if not path.is_file():
+        raise ScenarioError(f"there is no file {path}", _LAYOUT)
+    rows = []
+    for line, row in csv_file.rows(path):
+        if None in row or None in row.values():
+            raise ScenarioError(f"{path}: line {line} has too few or too many values")
+        rows.append(row)
+    if not rows:
+        raise ScenarioError(f"{path}: there are no runs", _LAYOUT)
+    for column in (*_COLUMNS, *_COUNTED):
+        if column not in rows[0]:
+            raise ScenarioError(f"{path}: there is no column {column}", _LAYOUT)
+    tables = {name: _table(folder / name, types) for name, types in _FILES.items()}
+    found, left_out = [], []
+    for row in rows:
+        if row["bottle"] == "htb":
+            found.append(_run(path, row, tables))
+        else:
+            # Its packets wait for tokens outside of the queue that the AQM sees.
+            left_out.append(f"{row['id']}: its bottleneck is {row['bottle']}, not htb")
+    return found, left_out
+
+
+def _table(path: Path, types: dict[str, str]) -> dict[str, dict[str, Floats]]:
+    """The columns of a file, by the run."""
+    import numpy as np
+
+    if not path.is_file():
+        raise ScenarioError(f"there is no file {path}", _LAYOUT)
+    table: pa.Table = foreign(path)
+    columns = {name: column.to_numpy() for name, column in taken(table, types, str(path)).items()}
+    if "id" not in table.column_names:
+        raise ScenarioError(f"{path}: there is no column id", _LAYOUT)
+    names = np.asarray(table["id"].to_pylist(), dtype=str)
+    order = np.argsort(names, kind="stable")
+    ids, firsts = np.unique(names[order], return_index=True)
+    parts = {name: np.split(values[order], firsts[1:]) for name, values in columns.items()}
+    return {str(run): {name: parts[name][place] for name in parts} for place, run in enumerate(ids)}
+
+
+def _run(path: Path, row: dict[str, str], tables: dict[str, dict[str, dict[str, Floats]]]) -> Run:
+    import numpy as np
+
+    name = row["id"]
+    setting = _setting(path, row)
+    queue, tcp, fct = (tables[file].get(name) for file in _FILES)
+    numbers: dict[str, float] = {}
+    starts: list[int] = []
+    pauses: list[float] = []
+    first, recv = 0.0, np.array([])
+    if setting.size:
+        if fct is None:
+            raise ScenarioError(f"{path}: {name}: fct.parquet has no transfer of it")
+        order = np.argsort(fct["i"])
+        start_ms, done = 1e3 * fct["t0"][order], fct["done_ms"][order]
+        recv = fct["recv_ms"][order]
+        pauses = (start_ms[1:] - start_ms[:-1] - done[:-1]).tolist()
+        first = float(start_ms[0] / 1e3)
+        if first < 0 or not (recv > 0).all() or min(pauses, default=0) < 0:
+            raise ScenarioError(
+                f"{path}: {name}: transfers must come one after the other, in fct.parquet"
+            )
+    else:
+        if queue is None:
+            raise ScenarioError(f"{path}: {name}: queue.parquet has no sample of it")
+        is_seen = (queue["t_ms"] >= 1e3 * WINDOW_S[0]) & (queue["t_ms"] < 1e3 * WINDOW_S[1])
+        lengths = queue["qlen"][is_seen]
+        if not len(lengths):
+            problem = f"{path}: {name}: queue.parquet has no sample from {WINDOW_S[0]} s on"
+            raise ScenarioError(problem)
+        goodput, drops, marks = (_number(path, row, column) for column in _COUNTED)
+        numbers = {
+            "goodput": goodput,
+            "mean queue": float(lengths.mean()),
+            "p99 of the queue": float(np.percentile(lengths, 99)),
+            "drops": drops,
+            "marks": marks,
+        }
+        if tcp is not None:
+            flows = range(setting.flows)
+            seen = [tcp["t_ms"][tcp["flow"] == flow] for flow in flows]
+            # The first row comes within a tenth of a second of the start.
+            starts = [max(int(times.min()) - 50, 0) for times in seen if len(times)]
+        if len(starts) != setting.flows:
+            raise ScenarioError(f"{path}: {name}: tcp.parquet lacks one of its flows")
+    seed = int(_number(path, row, "seed"))
+    return Run(setting, seed, starts, numbers, recv, first, pauses)
+
+
+def _number(path: Path, row: dict[str, str], column: str) -> float:
+    try:
+        value = float(row[column])
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value < math.inf:
+        problem = f"{path}: {row['id']}: {column} is {row[column]!r}, not a number from 0 on"
+        raise ScenarioError(problem)
+    return value
+
+
+def _setting(path: Path, row: dict[str, str]) -> Setting:
+    rate = _RATE.fullmatch(row["rate"] or "")
+    known = {
+        "aqm": _AQM.fullmatch(row["aqm"] or ""),
+        "cc": all(kind in CONTROLS for kind in (row["cc"] or "").split("+")),
+        "rate": rate,
+    }
+    expected = {
+        "aqm": "pfifo and its limit, or red, codel, pie or fqcodel, perhaps with -ecn",
+        "cc": "reno, cubic, or reno+cubic",
+        "rate": "whole Mbit/s, such as 40mbit",
+    }
+    for column, is_known in known.items():
+        if not is_known:
+            raise ScenarioError(
+                f"{path}: {row['id']}: {column} is {row[column]!r}", f"known: {expected[column]}"
+            )
+    flows, size, rtt = (_number(path, row, column) for column in ("n", "size", "rtt"))
+    if rtt < 1 or not (flows or size) or int(flows) > 60:
+        problem = f"{path}: {row['id']}: it has {flows:g} flows and an RTT of {rtt:g} ms"
+        raise ScenarioError(problem, "at least 1 ms, and up to 60 flows or transfers")
+    assert rate is not None
+    has_hystart = _number(path, row, "hystart") != 0
+    return Setting(row["aqm"], row["cc"], int(flows), rtt, int(rate[1]), has_hystart, int(size))

@@ -1,0 +1,253 @@
+"""A run of the kernel as a scenario, and what is measured of it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.base import parquet
+from spillway.run.simulation import Simulation
+from spillway.scenario.scenario import Scenario
+from spillway.tasks.run import Report
+from spillway_studies.references.linux_files import WINDOW_S, Run, Setting
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+FRAME, ACK, MSS = 1514, 66, 1448
+HOST_MBPS = 1_000
+"""The senders' line."""
+_PORT = "switch.leaf0.port.1"
+"""The bottleneck."""
+_SAMPLE = "10ms"
+_CHUNK_S = 5
+_PATIENCE = 3
+"""Transfers are given up after so many times the kernel's time."""
+
+_CODEL = {"kind": "codel", "target": "5ms", "interval": "100ms"}
+_AQMS: dict[str, Any] = {
+    "pfifo": "none",
+    "red": {
+        "kind": "red",
+        "min": "45420B",
+        "max": "136260B",
+        "max_probability": 0.1,
+        "weight": 1 / 32,
+        "spacing": "uniform",
+    },
+    "codel": _CODEL,
+    "fqcodel": _CODEL,
+    "pie": {
+        "kind": "pie",
+        "target": "15ms",
+        "update_interval": "15ms",
+        "alpha": 0.125,
+        "beta": 1.25,
+        "burst": "150ms",
+        "mark_up_to": 0.1,
+    },
+}
+_TRANSPORT: dict[str, Any] = {
+    "preset": "linux",
+    "mss": f"{MSS}B",
+    "header": f"{FRAME - MSS}B",
+    "ack_size": f"{ACK}B",
+    "initial_window": "10pkt",
+}
+
+
+def forward_ps(setting: Setting) -> int:
+    """The propagation delay of each way: full segments on an idle path have the kernel's RTT.
+
+    The kernel delays acks alone, and its bottleneck lets a frame go when its transmission starts.
+    """
+
+    def line(size: int, mbps: int) -> int:
+        return size * 8 * 1_000_000 // mbps
+
+    there = line(FRAME, HOST_MBPS) + round(setting.rtt_ms * 1e9)
+    ours = 2 * line(FRAME + ACK, HOST_MBPS) + line(FRAME + ACK, setting.rate_mbps)
+    return (there - ours) // 2
+
+
+def scenario(run: Run, place: Path) -> Scenario:
+    """The run as a scenario. A list of transfers is written into `place`."""
+    setting = run.setting
+    is_fair = setting.aqm.startswith("fqcodel")
+    begin, end = WINDOW_S
+    if setting.size:
+        begin, end = 0, _limit_s(run)
+    return Scenario(
+        {
+            "name": setting.name,
+            "seed": run.seed,
+            "warmup": f"{begin}s",
+            "duration": f"{end}s",
+            "stop": f"{end}s",
+            "topology": {
+                "kind": "dumbbell",
+                "clocks": "exact",
+                "senders": 1,
+                "receivers": 1,
+                "host_rate": f"{HOST_MBPS}Mbps",
+                "bottleneck_rate": f"{setting.rate_mbps}Mbps",
+                "link_delay": "0us",
+                "bottleneck_delay": f"{forward_ps(setting)}ps",
+            },
+            "switch": _switch(setting, is_fair),
+            "nic": {"queues": 1},
+            "traffic": _traffic(run, is_fair, place),
+            "record": {"queue_interval": _SAMPLE, "empty_queues": True, "drops": False}
+            if not setting.size
+            else {"drops": False},
+        }
+    )
+
+
+def _switch(setting: Setting, is_fair: bool) -> dict[str, Any]:
+    kind = re.split(r"[\d-]", setting.aqm)[0]
+    limit = setting.aqm.removeprefix("pfifo") if kind == "pfifo" else "1000"
+    switch = {
+        "buffer": "unlimited",
+        "queue_limit": f"{1000 if kind == 'red' else limit}pkt",
+        "aqm": _AQMS[kind],
+    }
+    if is_fair:
+        # A queue for each flow, served in turn. Linux's serves new flows first.
+        queues = {"queues_per_port": setting.flows + 2, "ack_queue": 0}
+        turns = {"kind": "dwrr", "quantum": f"{FRAME}B"}
+        switch |= queues | {"queue_limit": "10240pkt", "scheduling": turns}
+    return switch
+
+
+def _traffic(run: Run, is_fair: bool, place: Path) -> list[dict[str, Any]]:
+    setting, draw = run.setting, random.Random(run.seed)
+    drawn = [draw.uniform(0, 1_000) for _ in range(setting.flows)]
+    starts: Sequence[float] = run.starts_ms or drawn
+    traffic = []
+    for flow, (control, start) in enumerate(zip(setting.controls, starts, strict=True)):
+        traffic.append(
+            {
+                "name": f"flow{flow}",
+                "kind": "persistent",
+                "pairs": [[0, 1]],
+                "start": f"{start:.6f}ms",
+                **_sender(setting, control),
+                **({"priority": flow + 1} if is_fair else {}),
+            }
+        )
+    if setting.size:
+        traffic.append(
+            {
+                "name": "transfers",
+                "kind": "flows",
+                "file": str(_listed(run, place).resolve()),
+                **_sender(setting, setting.control),
+                **({"priority": setting.flows + 1} if is_fair else {}),
+            }
+        )
+    return traffic
+
+
+def _sender(setting: Setting, control: str) -> dict[str, Any]:
+    sender = {"transport": control, "ecn": setting.aqm.endswith("-ecn"), **_TRANSPORT}
+    if control == "cubic" and not setting.has_hystart:
+        sender["hystart"] = "none"
+    return sender
+
+
+def _limit_s(run: Run) -> int:
+    """When the transfers are given up."""
+    pauses = sum(run.pauses_ms) + len(run.recv_ms) * run.setting.rtt_ms
+    return int(run.first_s + _PATIENCE * (run.recv_ms.sum() + pauses) / 1e3) + _CHUNK_S
+
+
+def _listed(run: Run, place: Path) -> Path:
+    """The transfers, one after the other, with the kernel's pauses.
+
+    In the kernel the answer takes an RTT to come back. Ours is complete half an RTT later.
+    """
+    import pyarrow as pa
+
+    count = len(run.recv_ms)
+    after = [[], *([flow] for flow in range(count - 1))]
+    half = run.setting.rtt_ms * 5e5
+    delays = [0, *(round(half + pause * 1e6) for pause in run.pauses_ms)]
+    table = pa.table(
+        {
+            "src": pa.array([0] * count, pa.int64()),
+            "dst": pa.array([1] * count, pa.int64()),
+            "size_bytes": pa.array([run.setting.size] * count, pa.int64()),
+            "start_ns": pa.array([round(run.first_s * 1e9)] * count, pa.int64()),
+            "after": pa.array(after, pa.list_(pa.int64())),
+            "delay_ns": pa.array(delays, pa.int64()),
+        }
+    )
+    file = place / f"{run.setting.name}_{run.seed}.parquet"
+    parquet.write(table, file)
+    return file
+
+
+def measured(run: Run, place: Path, report: Report) -> tuple[dict[str, float], Floats]:
+    """Our numbers of a run of endless flows, or our times of its transfers, in ms."""
+    import numpy as np
+
+    simulation = Simulation(scenario(run, place))
+    if run.setting.size:
+        return {}, _transfers(run, simulation, report)
+    begin, end = WINDOW_S
+    names = [f"{_PORT}.dropped_packets", f"{_PORT}.marked_packets", "delivered_bytes"]
+    simulation.run_until(f"{begin}s", progress=report)
+    simulation.observe(names)
+    simulation.run_until(f"{end * 1000 - 1}ms", progress=report)
+    drops, marks, delivered = (values.sum() for values in simulation.observe(names).values())
+    seconds = end - begin - 0.001
+    queues = simulation.finish().queues
+    lengths = _lengths(queues)
+    numbers = {
+        "goodput": float(delivered * 8e-6 / seconds),
+        "mean queue": float(lengths.mean()),
+        "p99 of the queue": float(np.percentile(lengths, 99)),
+        "drops": float(drops / seconds),
+        "marks": float(marks / seconds),
+    }
+    return numbers, np.array([])
+
+
+def _lengths(queues: Any) -> Floats:
+    """The packets at the bottleneck, all of its queues together, at every sample."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    here = pc.and_(pc.equal(queues["switch"], "leaf0"), pc.equal(queues["port"], 1))
+    table = queues.filter(here)
+    times, places = np.unique(table["time_ps"].to_numpy(), return_inverse=True)
+    lengths = np.bincount(places, table["packets"].to_numpy(), len(times))
+    return np.asarray(lengths, np.float64)
+
+
+def _transfers(run: Run, simulation: Simulation, report: Report) -> Floats:
+    """The times of the transfers in the order of their ends, infinite if they have not ended.
+
+    Data comes later than the kernel's by the delay of the way there, which the kernel does not
+    have.
+    """
+    import numpy as np
+
+    name, count = "traffic.transfers.fct_ps", len(run.recv_ms)
+    found: list[float] = []
+    simulation.observe([name])
+    for second in range(_CHUNK_S, _limit_s(run) + _CHUNK_S, _CHUNK_S):
+        goes_on = simulation.run_until(f"{min(second, _limit_s(run))}s", progress=report)
+        found += simulation.observe([name])[name].tolist()
+        if len(found) == count or not goes_on:
+            break
+    late = forward_ps(run.setting)
+    times = [(time - late) / 1e9 for time in found]
+    return np.array(times + [np.inf] * (count - len(times)))

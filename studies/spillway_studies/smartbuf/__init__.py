@@ -1,0 +1,1 @@
+"""Smartbuf (IWQoS 2021)."""
