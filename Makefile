@@ -134,6 +134,7 @@ lint-python: build
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
 ## check: what CI asks for, but for test-slow

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import spillway
-from spillway import _core
-from spillway.result.result import write_json
+from spillway.base import core
+from spillway.base.documents import write_json
 from spillway.run import bench
 from spillway.scenario import flow_export
 from spillway.scenario.scenario import Scenario
@@ -134,9 +134,9 @@ def write_flows(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(flows)
-    bundled = dict(_core.bundled())["leaf-spine-128"]
+    bundled = dict(core.bundled())["leaf-spine-128"]
     traffic = '[[traffic]]\nname = "list"\nkind = "flows"\nfile = "flows.csv"\n'
-    text = _core.assign(bundled.split("[[traffic]]")[0] + traffic, [*LONG, *settings])
+    text = core.assign(bundled.split("[[traffic]]")[0] + traffic, [*LONG, *settings])
     (folder / "scenario.toml").write_text(text)
     return folder
 

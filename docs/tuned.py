@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import spillway
-from spillway import _core
+from spillway.base import core
 from spillway.base.folder import whole_file
 from spillway.base.progress import Progress
 from spillway.base.threads import side_by_side
@@ -246,7 +246,7 @@ class Work:
                 raise KeyboardInterrupt
 
         file = run_file(self.folder, name, seed)
-        made_of = {"version": _core.__version__, "set": sets, "seed": seed}
+        made_of = {"version": core.__version__, "set": sets, "seed": seed}
         if file.exists():
             kept: Json = json.loads(file.read_text(encoding="utf-8"))
             if all(kept[key] == value for key, value in made_of.items()):

@@ -58,3 +58,8 @@ def change(file: Path, column: str, values: list[object] | None) -> None:
     if values is not None:
         table = table.add_column(place, column, [values])
     pq.write_table(table, file)
+
+
+def record(**keys: object) -> list[str]:
+    """The options that set keys of the section `record`."""
+    return [part for key, value in keys.items() for part in ("--set", f"record.{key}={value}")]

@@ -12,7 +12,7 @@ import pytest
 
 import spillway
 from spillway import _core
-from support import TINY, names, without_cost
+from support import TINY, names, record, without_cost
 
 STATISTICS = {"count", "unfinished", "with_timeout", "mean", "p50", "p95", "p99", "p99_9", "max"}
 
@@ -70,10 +70,11 @@ def test_run_writes_a_folder(command, tmp_path):
     assert without_cost(again.json) == without_cost(outcome.json)
 
 
-def test_flags_become_keys_of_the_scenario(command, tmp_path):
+def test_options_become_keys_of_the_scenario(command, tmp_path):
     outcome = command(
-        "run", TINY, "--seed", 3, "--out", "out", "--windows", "0,2", "--decisions", 50,
-        "--decisions-switch", "leaf1", "--decisions-port", 4,
+        "run", TINY, "--seed", 3, "--out", "out", *record(
+            windows="[0, 2]", decisions=50, decisions_switch="leaf1", decisions_port=4
+        ),
     )  # fmt: skip
     assert outcome.status == 0
     result = spillway.Result.load(tmp_path / "out")
@@ -83,14 +84,14 @@ def test_flags_become_keys_of_the_scenario(command, tmp_path):
     assert set(decisions["switch"].to_pylist()) == {"leaf1"}
     assert set(decisions["port"].to_pylist()) == {4}
     assert set(result.windows["flow_id"].to_pylist()) <= {0, 2}
-    by_number = command("run", TINY, "--decisions", 5, "--decisions-switch", 1, "--out", "number")
+    by_number = command("run", TINY, *record(decisions=5, decisions_switch=1), "--out", "number")
     assert (by_number.status, by_number.err) == (0, "")
 
 
 def test_decisions_of_one_flow_and_one_queue(command, tmp_path):
-    command("run", TINY, "--out", "a", "--decisions", 9, "--decisions-flow", 1)
+    command("run", TINY, "--out", "a", *record(decisions=9, decisions_flow=1))
     assert set(spillway.Result.load("a").decisions["flow_id"].to_pylist()) == {1}
-    command("run", TINY, "--out", "b", "--decisions", 9, "--decisions-queue", 0)
+    command("run", TINY, "--out", "b", *record(decisions=9, decisions_queue=0))
     assert set(spillway.Result.load("b").decisions["queue"].to_pylist()) == {0}
 
 
@@ -107,7 +108,7 @@ def test_a_switch_goes_by_the_name_that_a_graph_gives_it(command, tmp_path):
         ]
         link = [{ a = "left", b = "right", rate = "1Gbps", delay = "1us" }]
     """)
-    asked = ["--decisions", 5, "--decisions-switch", "right"]
+    asked = record(decisions=5, decisions_switch="right")
     assert command("run", "graph.toml", *asked, "--out", "out").status == 0
     decisions = spillway.Result.load(tmp_path / "out").decisions
     assert set(decisions["switch"].to_pylist()) == {"leaf1"}
@@ -115,7 +116,7 @@ def test_a_switch_goes_by_the_name_that_a_graph_gives_it(command, tmp_path):
 
 
 def test_tables_that_come_out_empty_are_noted(command):
-    asked = ["--decisions", 5, "--decisions-flow", 99_999, "--windows", 99_999]
+    asked = record(decisions=5, decisions_flow=99_999, windows="[99999]")
     outcome = command("run", TINY, *asked, "--out", "out", "--json")
     assert outcome.status == 0 and outcome.json["status"] == "complete"
     notes = [line for line in outcome.err.splitlines() if line.startswith("note:")]
@@ -123,7 +124,7 @@ def test_tables_that_come_out_empty_are_noted(command):
         "note: nothing to record for decisions: out/decisions.parquet has no rows",
         "note: nothing to record for windows: out/windows.parquet has no rows",
     ]
-    several = command("run", TINY, "--windows", 99_999, "--seeds", "1,2", "--out", "several")
+    several = command("run", TINY, *record(windows="[99999]"), "--seeds", "1,2", "--out", "several")
     assert several.status == 0
     (note,) = several.err.splitlines()
     assert note.startswith("note: nothing to record for windows: several/runs/")

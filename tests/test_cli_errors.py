@@ -16,7 +16,7 @@ from typer.main import get_command
 
 import spillway
 from spillway import cli
-from support import TINY, names
+from support import TINY, names, record
 
 LONG = ["--set", "duration=100s", "--set", "stop=200s"]
 
@@ -98,26 +98,26 @@ def test_a_wrong_key_or_value(command, assignment, error, hint):
     ("options", "error"),
     [
         (
-            ["--decisions-port", "77"],
+            {"decisions_port": 77},
             "record.decisions_port: 77 is not a port of any switch; there are 5, from 0 to 4",
         ),
         (
-            ["--decisions-port", "4", "--decisions-switch", "spine0"],
+            {"decisions_port": 4, "decisions_switch": "spine0"},
             "record.decisions_port: 4 is not a port of spine0; there are 2, from 0 to 1",
         ),
         (
-            ["--decisions-queue", "9"],
+            {"decisions_queue": 9},
             "record.decisions_queue: 9 is not a queue of a port of any switch; there is only 0",
         ),
         (
-            ["--set", "record.decisions_switch=99"],
+            {"decisions_switch": 99},
             "record.decisions_switch: 99 is not a switch; there are 3, from 0 to 2",
         ),
-        (["--decisions-switch", "3"], "record.decisions_switch: 3 is not a switch"),
+        ({"decisions_switch": 3}, "record.decisions_switch: 3 is not a switch"),
     ],
 )
 def test_nothing_is_recorded_of_what_is_not_there(command, options, error):
-    outcome = command("run", TINY, "--out", "out", "--decisions", "5", *options)
+    outcome = command("run", TINY, "--out", "out", *record(decisions=5, **options))
     refused(outcome, error, "show")
     assert names() == []
 
@@ -126,14 +126,15 @@ def test_nothing_is_recorded_of_what_is_not_there(command, options, error):
     ("options", "error"),
     [
         (
-            ["--decisions", "5", "--decisions-flow", "13"],
+            {"decisions": 5, "decisions_flow": 13},
             "record.decisions_flow: 13 is not a flow; there are 13 at most, numbered from 0",
         ),
-        (["--windows", "0,99"], "record.windows: 99 is not a flow; there are 13 at most"),
+        ({"windows": [0, 99]}, "record.windows: 99 is not a flow; there are 13 at most"),
     ],
 )
 def test_nothing_is_recorded_of_a_flow_that_no_seed_makes(command, options, error):
     bounded = ["--set", "traffic.background.flows=5", "--set", "traffic.queries.queries=2"]
+    options = record(**options)
     refused(command("run", TINY, "--out", "out", *bounded, *options), error, "show")
     options = [option.replace("13", "4").replace("99", "4") for option in options]
     assert command("run", TINY, "--out", "out", *bounded, *options).status == 0
@@ -235,21 +236,15 @@ def test_a_file_where_a_folder_is(command, tmp_path):
     refused(command(*flows), "f.csv is a folder", "a name of its own")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "table"),
-    [
-        ("--decisions", "5", "decisions"),
-        ("--decisions-flow", "1", "decisions"),
-        ("--decisions-switch", "leaf0", "decisions"),
-        ("--windows", "0,1", "windows"),
-    ],
-)
-def test_a_table_without_a_folder_to_go_to(command, option, value, table):
-    more = ["--set", "record.decisions=9"] if "-" in option[2:] else []
+@pytest.mark.parametrize("key", ["decisions", "windows"])
+def test_a_table_without_a_folder_to_go_to(command, key):
     for seeds in ([], ["--seeds", "1,2"]):
-        outcome = command("run", TINY, *LONG, option, value, *more, *seeds)
-        error = f"{option} needs --out: the table of {table} goes into the folder of --out"
-        refused(outcome, error, "--out DIR")
+        outcome = command(
+            "run", TINY, *LONG, *record(**{key: 5 if key == "decisions" else [0]}), *seeds
+        )
+        refused(
+            outcome, f"{key} would not be kept: tables go into the folder of --out", "--out DIR"
+        )
 
 
 def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, monkeypatch):
@@ -274,10 +269,10 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         ),
         (["run", TINY, "--seeds", "5..1"], "'5..1' is not a list of seeds", "--seeds 1..5"),
         (["run", TINY, "--seeds", "1", "--seed", "1"], "are both there", "one of them"),
-        (["run", TINY, "--windows", "a"], "--windows 'a' is not a list of numbers", "0,1,2"),
-        (["run", TINY, "--decisions-switch", "laef0"], 'there is no "laef0"', "leaf0"),
+        (["run", TINY, *record(windows="a")], "expected a list of flow numbers", "show"),
+        (["run", TINY, *record(decisions_switch="laef0")], 'there is no "laef0"', "leaf0"),
         (["run", TINY, "--jobs", "0", "--seeds", "1..2"], "--jobs", "`spillway run --help`"),
-        (["run", TINY, "--decisions-port", "1"], "among no decisions", "--decisions 1000"),
+        (["run", TINY, *record(decisions_port=1)], "decisions_port: it needs `decisions`", "show"),
         (["compare", TINY], "Missing option '--vary'", "`spillway compare --help`"),
         (["compare", TINY, "--vary", "switch.sharing"], "key=value,value", "switch.sharing=dt"),
         (["compare", TINY, "--vary", "seed=,"], "key=value,value", "switch.sharing=dt"),

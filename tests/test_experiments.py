@@ -14,7 +14,8 @@ import pytest
 
 import plugins
 import spillway
-from spillway import ScenarioError, _core
+from spillway import ScenarioError
+from spillway.base import core
 from spillway.experiment.manifest import Manifest
 from spillway.experiment.worker import to_do
 from support import TINY, flipped, names, without_cost
@@ -187,9 +188,9 @@ def test_a_damaged_record_is_computed_again(tmp_path, counted):
 def test_results_numbers_make_other_runs(tmp_path, counted, monkeypatch):
     out = tmp_path / "out"
     asked(out).run()
-    numbers = _core.results()
+    numbers = core.results()
     changed = {**numbers, "sharing.lqd": numbers["sharing.lqd"] + 1}
-    monkeypatch.setattr(_core, "results", lambda: changed)
+    monkeypatch.setattr(core, "results", lambda: changed)
     with pytest.raises(ScenarioError, match=r"sharing\.lqd 1 there, 2 here"):
         list(to_do(out))
     # Keys are those of what a scenario names, which the core says.
@@ -379,7 +380,7 @@ def test_force_replaces_an_experiment(command, tmp_path):
 
 def test_another_worker_s_version_is_refused(command, tmp_path, monkeypatch):
     assert command(*COMPARE).status == 0
-    monkeypatch.setattr(_core, "__version__", "0.0.1")
+    monkeypatch.setattr(core, "__version__", "0.0.1")
     refused(
         command("work", "out"), f"version {spillway.__version__} there, 0.0.1 here", "same version"
     )
@@ -469,8 +470,8 @@ def test_tables_are_those_of_the_plug_in_as_it_is(tmp_path):
 
 def test_what_was_loaded_is_not_gone_on_with_by_another_engine(tmp_path, monkeypatch):
     asked(tmp_path / "out")
-    numbers = _core.results()
-    monkeypatch.setattr(_core, "results", lambda: {**numbers, "engine": 99})
+    numbers = core.results()
+    monkeypatch.setattr(core, "results", lambda: {**numbers, "engine": 99})
     loaded = spillway.load(tmp_path / "out")
     with pytest.raises(ScenarioError, match=r"another Spillway: engine \d+ there, 99 here"):
         loaded.run()

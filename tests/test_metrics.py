@@ -11,9 +11,9 @@ from rich.console import Console
 
 import spillway
 from spillway import _core
+from spillway.experiment import plots
 from spillway.result import metrics
 from spillway.scenario.scenario import Scenario
-from spillway.show import plots, tables
 from support import TINY
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -30,7 +30,7 @@ def shown(sweep, width: int = 200) -> list[str]:
     """The lines of its table."""
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(tables.experiment(sweep))
+        console.print(sweep.table().of)
     return captured.get().splitlines()
 
 

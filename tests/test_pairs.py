@@ -8,7 +8,6 @@ from rich.console import Console
 
 import spillway
 from spillway.experiment.statistics import interval, least
-from spillway.show import tables
 from support import TINY
 
 
@@ -70,7 +69,7 @@ def shown(**more) -> tuple[str, list[str]]:
     sweep = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False, **more)
     file = io.StringIO()
     Console(width=200, force_terminal=True, color_system="standard", file=file).print(
-        tables.experiment(sweep)
+        sweep.table().of
     )
     text = file.getvalue()
     return re.sub(r"\x1b\[[\d;]*m", "", text), re.findall(r"\x1b\[1;32m([^\x1b]*)", text)

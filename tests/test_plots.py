@@ -8,12 +8,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import spillway
+from spillway.experiment import plots
 from spillway.experiment.experiment import Experiment
 from spillway.experiment.work import Numbers, work
 from spillway.learning.oracle.plots import draw_sweep
 from spillway.learning.oracle.scores import Scores
 from spillway.scenario.variants import Variant
-from spillway.show import plots
 from spillway.show.palette import COLOURS, MARKERS
 from spillway_studies.claims.draw import drawing_of
 from support import TINY, names

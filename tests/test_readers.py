@@ -24,7 +24,9 @@ from spillway.base import checksums, parquet
 from spillway.learning import acc, bounds
 from spillway.learning.bounds import files, synthetic
 from spillway.learning.bounds.training import grow
-from spillway.learning.oracle import Model, trace
+from spillway.learning.oracle import Model
+from spillway.learning.oracle.trace import load
+from spillway.scenario import fates as of_fates
 from spillway.scenario import flow_list, history
 from spillway.show import report
 from support import TINY, with_right_checksum
@@ -125,8 +127,8 @@ def fates(folder):
 
 
 def read_trace(file):
-    trace.load(file)
-    trace.fates(file, SWITCHES)
+    load(file)
+    of_fates.fates(file, SWITCHES)
 
 
 def read_models(data, folder):

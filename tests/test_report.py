@@ -15,7 +15,9 @@ import figures
 import spillway
 from spillway import ScenarioError
 from spillway.base import checksums
-from spillway.show import plots, report, tables
+from spillway.experiment import plots
+from spillway.result import tables
+from spillway.show import report
 from spillway.tuning import plots as study_plots
 from spillway_studies.claims import harness, write
 from spillway_studies.claims.cache import Cache
@@ -127,7 +129,7 @@ def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
     )
     found = article(tmp_path, "page.html")
     _, shown, rest = re.split(r"</h2>|<p class=\"quiet\">Spillway", found)
-    assert words(plain(shown)) == terminal(tables.experiment(sweep))
+    assert words(plain(shown)) == terminal(sweep.table().of)
     assert "±" in shown and "~" in shown and "background" in shown
     assert ('class="bold green"' in shown) == ("bold green" in shown)
     assert chosen or "bold green" in shown
@@ -148,8 +150,7 @@ def test_a_run_s_part_says_what_the_terminal_says(tmp_path):
     result = spillway.run(TINY, out=tmp_path / "out")
     found = article(tmp_path, "page.html")
     _, shown, rest = re.split(r"</h2>|<p class=\"quiet\">Spillway", found)
-    result.folder = None
-    assert words(plain(shown)) == terminal(tables.run(result))
+    assert words(plain(shown)) == terminal(tables.run(result.summary, None))
     for text in ("~", "background", f"{result.summary['timeouts']} timeouts"):
         assert text in shown
     assert f"run on {result.summary['run']['began'][:10]}" in rest and "[topology]" in rest

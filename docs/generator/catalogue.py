@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -24,7 +24,7 @@ ROOMS = {
 
 Json = dict[str, Any]
 
-CATALOGUE: Json = json.loads(_core.catalogue())
+CATALOGUE: Json = json.loads(core.catalogue())
 
 
 def head(file: Path) -> str:

@@ -6,7 +6,7 @@ import re
 
 import spillway
 from generator.catalogue import Json
-from spillway import _core
+from spillway.base import core
 
 NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 
@@ -52,7 +52,7 @@ EVERYTHING: Json = {
 def names_of_a_run() -> dict[str, list[str]]:
     """The columns of all tables, and the keys of the summary."""
     result = spillway.run(EVERYTHING)
-    names = {name: list(result.table(name).schema.names) for name in _core.Simulation.tables()}
+    names = {name: list(result.table(name).schema.names) for name in core.Simulation.tables()}
     summary = result.summary
     names["summary"] = list(summary)
     names["slowdown"] = list(summary["fct_slowdown"]["all"])

@@ -19,7 +19,7 @@ try:
     import importlib
     from typing import TYPE_CHECKING
 
-    from spillway._core import __version__
+    from spillway.base.core import __version__
     from spillway.base.errors import (
         Interrupted,
         PluginError,

@@ -26,7 +26,8 @@ from spillway.base.errors import ScenarioWarning
 from spillway.scenario.scenario import Scenario
 from spillway_studies import catalogue
 from spillway_studies.claims import results, write
-from spillway_studies.claims.figure import Figure, Scale, Value
+from spillway_studies.claims.axes import Scale, Value
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.point import Outcome, Run, Task
 
 KEPT = Path(__file__).parent / "data" / "figures.json"

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Scale, Scheme, along
 from spillway_studies.claims.claim import Claim, Reduction
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Scale, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number, Tail
 from spillway_studies.claims.point import Computed, Run
 from spillway_studies.claims.verdict import Alike, Near

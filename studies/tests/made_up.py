@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spillway.learning.oracle.trace import FEATURES, Place, Trace
+from spillway.learning.oracle.trace import Place, Trace
+from spillway.scenario.fates import FEATURES
 from spillway_studies.credence.figures import models
 
 # Of a switch: how much of the buffer queues hold with which LQD keeps packets, and drops them.

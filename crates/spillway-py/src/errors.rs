@@ -102,6 +102,7 @@ where
 /// A class of `spillway.base.errors`.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = ERRORS.get_or_try_init(py, || py.import("spillway.base.errors").map(Bound::unbind))?;
+    let module =
+        ERRORS.get_or_try_init(py, || py.import("spillway.base.errors").map(Bound::unbind))?;
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }

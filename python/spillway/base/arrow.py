@@ -9,7 +9,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spillway._core import Column
+    from spillway.base.core import Column
 
 
 def array(column: Column) -> pa.Array:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from spillway.experiment.experiment import Experiment
-    from spillway.result.result import Result
-    from spillway.tuning import Tuned
+from typing import Any
 
 
 class SpillwayError(Exception):
@@ -76,8 +71,11 @@ class PluginError(SpillwayError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run. `result` holds what there is so far, with status "interrupted"."""
+    """Ctrl-C ended a run. `result` is what there is so far, with the status "interrupted".
 
-    def __init__(self, result: Result | Experiment | Tuned) -> None:
+    It is a `Result`, an `Experiment`, or a `Tuned`.
+    """
+
+    def __init__(self, result: Any) -> None:
         super().__init__("interrupted")
         self.result = result

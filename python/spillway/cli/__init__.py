@@ -1,32 +1,55 @@
-"""The command line: a module for every group of commands."""
+"""The command line: a module for every command, or for a group of them.
+
+Other distributions add theirs as entry points of the group `spillway.commands`: modules that
+register commands when they are imported.
+"""
+
+from importlib.metadata import entry_points
 
 from spillway.cli import (
     acc,
+    bench,
     bounds,
+    compare,
     exchange,
+    flows,
     fluid,
-    measure,
+    list,  # noqa: A004
     oracle,
-    reproduce,
-    simulate,
+    report,
+    run,
+    show,
     slotted,
     thresholds,
     tune,
     work,
 )
-from spillway.cli.app import app, invoke
+from spillway.cli.app import app, invoke, missing
+
+STUDIES = ("reproduce", "validate")
+"""The commands of the extra `papers`."""
+
+_added = {entry.name: entry.load() for entry in entry_points(group="spillway.commands")}
+for _name in STUDIES:
+    if _name not in _added:
+        missing(_name, "papers")
 
 __all__ = [
+    "STUDIES",
     "acc",
     "app",
+    "bench",
     "bounds",
+    "compare",
     "exchange",
+    "flows",
     "fluid",
     "invoke",
-    "measure",
+    "list",
     "oracle",
-    "reproduce",
-    "simulate",
+    "report",
+    "run",
+    "show",
     "slotted",
     "thresholds",
     "tune",

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import plain_float, plain_int
 from spillway.base.errors import (
     PluginError,
@@ -56,10 +56,24 @@ def _start(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        print(f"spillway {_core.__version__}")
+        print(f"spillway {core.__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def missing(name: str, extra: str) -> None:
+    """Adds a command that says which extra has it."""
+
+    @app.command(
+        name,
+        help=f"Of the extra {extra}, which is not installed.",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+        add_help_option=False,
+    )
+    def say_so() -> None:
+        hint = f"pip install 'spillway[{extra}]'"
+        raise SpillwayError(f"{name} is a command of the extra {extra}", hint)
 
 
 def invoke(arguments: list[str]) -> int:

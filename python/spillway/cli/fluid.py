@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import check_once, plain_float
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
@@ -140,7 +140,7 @@ def fluid(
             )
             document = {
                 "sender": sender,
-                "version": _core.__version__,
+                "version": core.__version__,
                 "rate_gbps": rate_gbps,
                 "delay_us": delay_us,
                 "packet_bytes": packet_bytes,

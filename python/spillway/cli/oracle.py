@@ -148,7 +148,7 @@ def train(
     if out is not None and sweep_trees is not None:
         raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
     if plot is not None:
-        from spillway.show.plots import check
+        from spillway.experiment.plots import check
 
         if sweep_trees is None:
             raise ScenarioError("--plot draws a sweep", "add --sweep-trees 1,2,4,8")

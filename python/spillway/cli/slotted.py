@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
@@ -56,11 +56,11 @@ KeysOption = Annotated[
 @group.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the generators of arrivals with their parameters."""
-    from spillway.show import tables
+    from spillway.scenario import catalogue
     from spillway.theory.slotted.arrivals import generators
 
     listed = generators()
-    display({"generators": listed}, tables.entries(listed), as_json)
+    display({"generators": listed}, catalogue.entries(listed), as_json)
 
 
 @group.command()
@@ -265,7 +265,7 @@ def search(
         "ratio": _finite(found.ratio),
     }
     if out is not None:
-        found.arrivals.write(out, {**about, "version": _core.__version__}, force=force)
+        found.arrivals.write(out, {**about, "version": core.__version__}, force=force)
     document = {
         **about,
         "packets": len(found.arrivals),
@@ -331,7 +331,7 @@ def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[st
     """The keys of the generator (`arrivals`) and of every policy."""
     import difflib
 
-    given: Mapping[str, Any] = tomllib.loads(_core.assign("", list(assignments or ())))
+    given: Mapping[str, Any] = tomllib.loads(core.assign("", list(assignments or ())))
     known = ["arrivals", *policies]
     for name, keys in given.items():
         if name not in known:

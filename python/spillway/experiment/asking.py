@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Assignments, Seeds, Vary, assignments_of, seeds_of
 from spillway.base.checksums import digest
 from spillway.base.errors import ScenarioError, ScenarioWarning
@@ -125,7 +125,7 @@ def _kept(
         for each, entry in zip(planned, entries, strict=True):
             if entry.plugins:
                 held.pack(each.scenario.plugins, folder / PLUGINS / entry.pack)
-        Manifest(_core.__version__, _core.results(), (*sets, asked)).write(folder)
+        Manifest(core.__version__, core.results(), (*sets, asked)).write(folder)
     store.refresh()
     scenarios = {
         entry.key: Scenario(entry.text, folder, plugins=each.scenario.plugins)
@@ -150,7 +150,7 @@ def _sets(folder: Path, asked: Asked) -> list[Asked]:
 def _check_against(asked: Asked, against: Sequence[str]) -> None:
     """Refuses a baseline that there is not."""
     if against:
-        baselines(Experiment(asked, Memory()), against)
+        baselines(asked, against)
 
 
 def _portable_entry(each: Planned, sources: dict[str, Path]) -> Entry:
@@ -199,7 +199,7 @@ def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
 
 def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
     """A set with the keys that its runs have now, which differ where results numbers do."""
-    if manifest.results == _core.results():
+    if manifest.results == core.results():
         return asked
     entries = []
     for each in asked.entries:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Assignments, assignments_of, callback, whole
 from spillway.base.checksums import is_whole
 from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
@@ -40,7 +40,7 @@ from spillway.tasks.memory import Memory
 from spillway.tasks.store import Store
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from spillway.show.notebook import Shown
 
 RESULTS, TABLE, PLUGINS = "results", "runs.parquet", "plugins"
 _MOST_SHOWN = 4
@@ -127,7 +127,7 @@ class Experiment:
         *,
         folder: Path | None = None,
         scenarios: Mapping[str, Scenario] | None = None,
-        version: str = _core.__version__,
+        version: str = core.__version__,
         results: Mapping[str, int] | None = None,
         only: Collection[str] | None = None,
         keeps_tables: bool = False,
@@ -223,16 +223,16 @@ class Experiment:
         Raises:
             ScenarioError: It was asked for by a Spillway with other results.
         """
-        own, results = _core.results(), self._results
-        if results is None or (results == own and self.version == _core.__version__):
+        own, results = core.results(), self._results
+        if results is None or (results == own and self.version == core.__version__):
             return
         different = [
             f"{name} {results.get(name, 'unknown')} there, {own.get(name, 'unknown')} here"
             for name in {**results, **own}
             if results.get(name) != own.get(name)
         ]
-        if self.version != _core.__version__:
-            different.insert(0, f"version {self.version} there, {_core.__version__} here")
+        if self.version != core.__version__:
+            different.insert(0, f"version {self.version} there, {core.__version__} here")
         more = f", and {len(different) - 3} more" if len(different) > 3 else ""
         raise ScenarioError(
             f"{self.folder} was asked for by another Spillway: {', '.join(different[:3])}{more}",
@@ -468,11 +468,25 @@ class Experiment:
         """
         return frame([self._asked], self.store, self.numbers)
 
-    def table(self) -> RenderableType:
+    def table(self) -> Shown:
         """The variants side by side, as the command line shows them; `print` shows it, too."""
-        from spillway.show import tables
+        from spillway.experiment import tables
+        from spillway.show.notebook import Shown
 
-        return tables.Shown(tables.experiment(self))
+        columns, marked = self.measured()
+        seen = tables.Seen(
+            name=self.name,
+            status=self.status,
+            seeds=self.seeds,
+            labels=[variant.label or self.name for variant in self.variants],
+            counts=[len(runs) for _, runs in self.results],
+            total=self.total,
+            columns=columns,
+            marked=marked,
+            identical=self.identical,
+            folder=self.folder,
+        )
+        return Shown(tables.experiment(seen))
 
     def pairs(self, against: Assignments = (), metrics: Chosen = ()) -> Pairs:
         """Every other variant beside a baseline, in pairs: with the same seed, the same traffic.
@@ -487,7 +501,10 @@ class Experiment:
             ScenarioError: No variant has these values, or several; there is no such metric, or no
                 run yet.
         """
-        return paired(self, assignments_of(against), metrics)
+        if not self.done:
+            raise ScenarioError("no run is there yet", "run it first: experiment.run()")
+        columns, _ = (self.showing(metrics) if metrics else self).measured()
+        return paired(self.asked, assignments_of(against), columns, self.identical)
 
     def showing(self, metrics: Chosen) -> Experiment:
         """The same with other metrics in table, plot and pairs.
@@ -512,6 +529,4 @@ class Experiment:
         return f"<Experiment over {self.name!r}: {done}{of}{place}>"
 
     def _repr_html_(self) -> str:
-        from spillway.show import notebook
-
-        return notebook.experiment(self)
+        return self.table()._repr_html_()

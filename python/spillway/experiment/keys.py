@@ -15,7 +15,7 @@ from spillway.plugins.content import content
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from spillway import _core
+    from spillway.base import core
     from spillway.plugins.base import Plugin
 
 NUMBERS = 1
@@ -23,7 +23,7 @@ NUMBERS = 1
 
 
 def of_scenario(
-    read: _core.Scenario,
+    read: core.Scenario,
     folder: Path,
     plugins: Iterable[type[Plugin]] = (),
     known_by: Callable[[type[Plugin]], str] = content,

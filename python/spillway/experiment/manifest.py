@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import ranges
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import whole_file
@@ -144,7 +144,7 @@ class Manifest:
         if found["format"] > FORMAT:
             text = f"{folder} was written by Spillway {found['version']}, this is"
             hint = "read it with that version, or a newer one"
-            raise ScenarioError(f"{text} {_core.__version__}, which cannot read it", hint)
+            raise ScenarioError(f"{text} {core.__version__}, which cannot read it", hint)
         sets = tuple(map(_asked, found["sets"]))
         return cls(found["version"], found["results"], sets)
 

@@ -10,62 +10,14 @@ from typing import TYPE_CHECKING, Any
 from spillway.base.arguments import check_once
 from spillway.base.errors import ScenarioError
 from spillway.experiment.keys import meaning
-from spillway.experiment.manifest import document
-from spillway.experiment.statistics import Difference, difference, sure
-from spillway.result.metrics import Chosen, Metric
+from spillway.experiment.manifest import Asked, document
+from spillway.experiment.pair import Pair
+from spillway.experiment.statistics import Measured, difference, sure
+from spillway.result.metrics import Metric
 from spillway.scenario.variants import assigned, at
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from spillway.experiment.experiment import Experiment
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One metric of a variant, beside the baseline's."""
-
-    place: int
-    """The variant's index."""
-    label: str
-    """The variant."""
-    against: str
-    """Its baseline."""
-    metric: str
-    is_identical: bool
-    """Whether both came to the same with every seed."""
-    less_is_better: bool
-    found: Difference
-
-    @property
-    def told(self) -> str:
-        """What can be said: "below", "above", "identical", "none shown" or "too few seeds"."""
-        by = self.found
-        if self.is_identical:
-            return "identical"
-        if by.difference is None or by.half is None:
-            return "too few seeds"
-        if not by.is_sure:
-            return "none shown"
-        return "below" if by.difference < 0 else "above"
-
-    def row(self) -> dict[str, Any]:
-        """It as a document: differences and intervals in the metric's unit, and as fractions."""
-        by = self.found
-        ends = None
-        if by.difference is not None and by.half is not None:
-            ends = (by.difference - by.half, by.difference + by.half)
-        return {
-            "label": self.label,
-            "against": self.against,
-            "metric": self.metric,
-            "n": by.n,
-            "baseline": by.baseline,
-            "difference": by.difference,
-            "interval": ends,
-            "relative": by.relative,
-            "told": self.told,
-        }
+    from spillway.show.notebook import Shown
 
 
 @dataclass(frozen=True)
@@ -85,23 +37,23 @@ class Pairs:
         """All rows, as JSON has them."""
         return [pair.row() for pair in self.rows]
 
-    def table(self) -> RenderableType:
+    def table(self) -> Shown:
         """What the command line shows."""
-        from spillway.show import tables
+        from spillway.experiment import tables
+        from spillway.show.notebook import Shown
 
-        return tables.Shown(tables.pairs(self))
+        return Shown(tables.pairs(self.rows, self.metrics))
 
 
-def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ()) -> Pairs:
+def paired(
+    asked: Asked, against: Sequence[str], columns: Sequence[Measured], identical: Sequence[bool]
+) -> Pairs:
     """Every other variant beside the one that differs from it only in the keys of `against`.
 
-    What is sure is so with 95% for all pairs and metrics together.
+    What is sure is so with 95% for all pairs and metrics together. `identical` are the variants
+    whose seeds all came to the same.
     """
-    if not experiment.done:
-        raise ScenarioError("no run is there yet", "run it first: experiment.run()")
-    identical = experiment.identical
-    bases = baselines(experiment, against)
-    columns, _ = (experiment.showing(metrics) if metrics else experiment).measured()
+    bases, labels = baselines(asked, against), asked.labels()
     pairs = []
     for place, base in bases.items():
         for column in columns:
@@ -110,8 +62,8 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
             pairs.append(
                 Pair(
                     place,
-                    experiment.variants[place].label,
-                    experiment.variants[base].label,
+                    labels[place],
+                    labels[base],
                     column.metric.key,
                     bool(common) and all(own[seed] == other[seed] for seed in common),
                     column.metric.less_is_better,
@@ -126,16 +78,16 @@ def paired(experiment: Experiment, against: Sequence[str], metrics: Chosen = ())
     return Pairs(tuple(rows), tuple(column.metric for column in columns))
 
 
-def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:
+def baselines(asked: Asked, against: Sequence[str]) -> dict[int, int]:
     """By the index of every other variant, that of its baseline.
 
     Raises `ScenarioError` if there is none, or several.
     """
-    entries, varied = experiment.asked.entries, experiment.asked.varied()
-    asked = assigned(against)
+    entries, varied, labels = asked.entries, asked.varied(), asked.labels()
+    given = assigned(against)
     check_once([text.partition("=")[0] for text in against], "against: the key", "it has one value")
     first = assigned(entries[0].assignments)
-    wanted = asked or first
+    wanted = given or first
     unknown = next((key for key in wanted if key not in varied), None)
     if unknown is not None or not wanted:
         hint = f"varied are {', '.join(varied)}" if varied else "vary a key: vary=..."
@@ -147,7 +99,7 @@ def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:
     bases = [place for place in range(len(entries)) if (exact if any(exact) else like)[place]]
     told = " ".join(f"{key}={value}" for key, value in wanted.items())
     if not bases:
-        raise ScenarioError(f"no variant has {told}", f"there are {', '.join(_labels(experiment))}")
+        raise ScenarioError(f"no variant has {told}", f"there are {', '.join(_named(labels))}")
     beside = [key for key in varied if not any(_is_within(key, each) for each in wanted)]
     found: dict[int, int] = {}
     for place, values in enumerate(documents):
@@ -163,7 +115,7 @@ def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:
         fewest = min((len(entries[base].assignments) for base in same), default=0)
         plain = [base for base in same if len(entries[base].assignments) == fewest]
         if len(plain) > 1:
-            names = ", ".join(experiment.variants[base].label for base in plain)
+            names = ", ".join(labels[base] for base in plain)
             hint = "name more of its keys: against={...}"
             typed = "name more of its keys: --against is repeatable"
             raise ScenarioError(f"several variants have {told}: {names}", hint, typed=typed)
@@ -176,9 +128,8 @@ def baselines(experiment: Experiment, against: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _labels(experiment: Experiment) -> list[str]:
-    names = [variant.label for variant in experiment.variants]
-    return [*names[:_MOST_NAMED], *(["..."] if len(names) > _MOST_NAMED else [])]
+def _named(labels: Sequence[str]) -> list[str]:
+    return [*labels[:_MOST_NAMED], *(["..."] if len(labels) > _MOST_NAMED else [])]
 
 
 _MOST_NAMED = 6

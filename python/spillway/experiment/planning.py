@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.experiment import keys
 from spillway.plugins.base import Plugin
@@ -69,7 +69,7 @@ def plan(
 def empty_summaries(planned: Iterable[Planned]) -> list[dict[str, Any]]:
     """Summaries of runs that never begin, with the names of their classes."""
     read = (each.scenario.checked() for each in planned)
-    return [json.loads(_core.Simulation(each).summary()) for each in read]
+    return [json.loads(core.Simulation(each).summary()) for each in read]
 
 
 def _in_this_process(plugin: type[Plugin]) -> str:

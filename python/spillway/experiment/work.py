@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 from spillway.base import checksums
+from spillway.base.documents import documents
 from spillway.base.errors import ScenarioError
 from spillway.base.progress import Follow, Progress
 from spillway.experiment.records import record_of
-from spillway.result.result import Result, documents
+from spillway.result.result import Result
 from spillway.run.run import run_into, run_to
 from spillway.scenario.scenario import Scenario
 from spillway.tasks.memory import Memory

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from spillway.base.documents import read_text
 from spillway.base.folder import path_of
 from spillway.experiment.experiment import RESULTS, Experiment
 from spillway.experiment.manifest import Manifest
-from spillway.result.result import read_text
 from spillway.tasks.store import Store
 
 

@@ -6,7 +6,7 @@ import json
 import platform
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning.model_file import ModelFile
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class ForestModel(ModelFile):
     """A forest in a file. `content` is the file's bytes (see the crate spillway-forest)."""
 
-    _reader: ClassVar[type[_core.Forest] | type[_core.Regressor]]
+    _reader: ClassVar[type[core.Forest] | type[core.Regressor]]
     _training_keys: ClassVar[frozenset[str]]
     """What a file must say of its training, if it says anything."""
-    _forest: _core.Forest | _core.Regressor
+    _forest: core.Forest | core.Regressor
 
     def _take(self, content: bytes) -> None:
         self._forest = self._reader(content)
@@ -69,7 +69,7 @@ def versions() -> dict[str, str]:
     import sklearn
 
     return {
-        "spillway": _core.__version__,
+        "spillway": core.__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": numpy.__version__,
         "python": platform.python_version(),

@@ -14,7 +14,7 @@ A class derives from `Sharing`, `Aqm`, `CongestionControl` or `Tagger` and has a
 scenarios name it. Its annotated attributes are its parameters: keys of the scenario, with defaults.
 """
 
-from spillway._core import (
+from spillway.base.core import (
     Access,
     Ack,
     Arrival,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from spillway._core import (
+from spillway.base.core import (
     Access,
     Ack,
     Arrival,

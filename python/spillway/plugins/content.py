@@ -20,12 +20,9 @@ from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from spillway.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from spillway.plugins.base import Plugin
 
 OF_FILE = "spillway.plugins.of_file."
 """How the names of modules begin that `load` has made of files; the file's path follows."""
@@ -58,7 +55,7 @@ class Module:
         return f"{place}/__init__.py" if self.is_package else f"{place}.py"
 
 
-def modules(plugin: type[Plugin]) -> dict[str, Path]:
+def modules(plugin: type[Any]) -> dict[str, Path]:
     """The files of a plug-in by their import names, first that of its class.
 
     A class without a file is a `ScenarioError`.
@@ -69,7 +66,7 @@ def modules(plugin: type[Plugin]) -> dict[str, Path]:
     return {module.name: module.path for module in own}
 
 
-def content(plugin: type[Plugin]) -> str:
+def content(plugin: type[Any]) -> str:
     """A digest of a plug-in's class and of all its files, wherever these lie.
 
     A plug-in of which they do not tell everything is a `ScenarioError`: see `checked`.
@@ -80,7 +77,7 @@ def content(plugin: type[Plugin]) -> str:
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
-def checked(plugin: type[Plugin]) -> list[Module]:
+def checked(plugin: type[Any]) -> list[Module]:
     """The modules of a plug-in that can be made again from their texts, first that of its class.
 
     Others are a `ScenarioError`: one in `__main__` or without a file, one that a function or `exec`
@@ -103,7 +100,7 @@ def checked(plugin: type[Plugin]) -> list[Module]:
     return own
 
 
-def found(plugin: type[Plugin]) -> list[Module]:
+def found(plugin: type[Any]) -> list[Module]:
     """The modules of any plug-in, first that of its class; none if the class is in no file.
 
     A helper that is imported in the place of one beside the plug-in's file is a `ScenarioError`.
@@ -326,6 +323,6 @@ def _defines(module: Module, name: str) -> bool:
 _OF_ITS_OWN = "put the class at the top level of a file of its own"
 
 
-def _not_kept(plugin: type[Plugin], why: str, hint: str = _OF_ITS_OWN) -> ScenarioError:
+def _not_kept(plugin: type[Any], why: str, hint: str = _OF_ITS_OWN) -> ScenarioError:
     text = f"the plug-in {plugin.__name__} cannot be known by its content: {why}"
     return ScenarioError(text, hint)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.plugins.base import ROOMS, Plugin
 from spillway.plugins.parameters import Parameter, parameters_of
@@ -220,7 +220,7 @@ def check_named(descriptions: Iterable[Description], named: Iterable[Description
 
 
 def _built_in(room: str) -> list[str]:
-    return [entry["id"] for entry in json.loads(_core.catalogue())[room]]
+    return [entry["id"] for entry in json.loads(core.catalogue())[room]]
 
 
 def _taken(room: str) -> set[str]:
@@ -229,5 +229,5 @@ def _taken(room: str) -> set[str]:
         return {"kind", "acks", "repairs"}
     if room != "transport":
         return {"kind"}
-    entries = {entry["id"]: entry for entry in json.loads(_core.catalogue())[room]}
+    entries = {entry["id"]: entry for entry in json.loads(core.catalogue())[room]}
     return {"kind", "name", "base_rtt", *(key["name"] for key in entries["newreno"]["keys"])}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.base import checksums, parquet
+from spillway.base.documents import documents, write_json
 from spillway.base.errors import ScenarioError, SpillwayError
-from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, check_plain, path_of
+from spillway.base.folder import SCENARIO, SUMMARY, OutputFolder, path_of
 from spillway.scenario.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -222,33 +222,16 @@ class Result:
         return f"<Result of {of}, {done}{place}>"
 
     def _repr_html_(self) -> str:
+        from rich.text import Text
+
+        from spillway.result import tables
         from spillway.show import notebook
 
-        return notebook.run(self)
-
-
-def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
-    """The summary in a folder of results, and its scenario if it has one, as they were written."""
-    check_plain(folder / SUMMARY)
-    text, hint = (folder / SUMMARY).read_bytes(), "is it a result?"
-    has_scenario = (folder / SCENARIO).is_file()
-    checksums.check(folder, SUMMARY, f"{INPUTS}/", *([SCENARIO] if has_scenario else []))
-    try:
-        summary = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{folder / SUMMARY} cannot be read: {error}", hint) from error
-    if not isinstance(summary, dict):
-        raise ScenarioError(f"{folder / SUMMARY} is no result's summary", hint)
-    return summary, read_text(folder / SCENARIO) if has_scenario else None
-
-
-def read_text(file: Path) -> str:
-    """The text of a file."""
-    check_plain(file)
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise ScenarioError(f"{file} cannot be read: {error}") from error
+        try:
+            names = f"tables: {', '.join(self.names())}"
+        except (OSError, SpillwayError) as error:
+            names = f"its tables cannot be listed: {error}"
+        return notebook.page(tables.run(self.summary, self.folder), Text(names))
 
 
 def _written(folder: Path) -> set[str]:
@@ -256,9 +239,3 @@ def _written(folder: Path) -> set[str]:
     listed = checksums.listed(folder)
     files = {file.name for file in folder.iterdir()} if listed is None else listed
     return {Path(name).stem for name in files if "/" not in name and name.endswith(".parquet")}
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Writes a document for people and programs."""
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")

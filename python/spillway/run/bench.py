@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError, SpillwayError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _aqms() -> Iterable[Case]:
     AQMs that decide when a packet leaves may drop it then, unless it only is marked.
     """
     two_queues = ("switch.queues_per_port=2", "switch.scheduling=dwrr")
-    ids = [row["id"] for row in json.loads(_core.catalogue())["aqm"]]
+    ids = [row["id"] for row in json.loads(core.catalogue())["aqm"]]
     assignments = {name: (f"switch.aqm={name}",) for name in ids if name not in ("ecn", "mq-ecn")}
     cases = {
         "none": assignments.pop("none"),
@@ -252,7 +252,7 @@ def measure(
                 _instructions(case) if has_valgrind else None
             )
     return {
-        "version": _core.__version__,
+        "version": core.__version__,
         "machine": before,
         "runs": runs,
         "quick": quick,

@@ -11,7 +11,7 @@ from spillway.base.errors import ScenarioError
 if TYPE_CHECKING:
     import numpy as np
 
-    from spillway._core import Simulation
+    from spillway.base.core import Simulation
 
 Signals: TypeAlias = str | Iterable[str]
 """Names of signals; one, or several."""

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spillway import _core
-from spillway.base import interrupts, parquet
+from spillway.base import core, interrupts, parquet
 from spillway.base.arguments import LARGEST_SEED, Assignments, assignments_of, callback, whole
 from spillway.base.errors import Interrupted, ScenarioWarning
 from spillway.base.folder import OutputFolder
@@ -137,7 +136,7 @@ class Sink(Protocol):
     rows: int
     """The number of rows at which a table should be taken."""
 
-    def take(self, simulation: _core.Simulation) -> None:
+    def take(self, simulation: core.Simulation) -> None:
         """Takes the rows recorded so far."""
 
     def tables(self) -> dict[str, pa.Table]:
@@ -149,7 +148,7 @@ class Dropped:
 
     rows = _ROW_GROUP
 
-    def take(self, simulation: _core.Simulation) -> None:
+    def take(self, simulation: core.Simulation) -> None:
         """Drops the rows recorded so far."""
         for name in simulation.tables():
             simulation.take(name)
@@ -170,7 +169,7 @@ class Kept:
         self._arrow = arrow
         self._tables: dict[str, pa.Table] = {}
 
-    def take(self, simulation: _core.Simulation) -> None:
+    def take(self, simulation: core.Simulation) -> None:
         """Takes all rows, once, at the end."""
         for name in simulation.tables():
             self._tables[name] = self._arrow.table(simulation.take(name))
@@ -194,7 +193,7 @@ class Streamed:
         self._open = contextlib.ExitStack()
         self._writers: dict[str, parquet.Writer] = {}
 
-    def take(self, simulation: _core.Simulation) -> None:
+    def take(self, simulation: core.Simulation) -> None:
         """Writes the rows recorded so far."""
         for name in simulation.tables():
             table = self._arrow.table(simulation.take(name))
@@ -222,14 +221,14 @@ class Streamed:
         self._open.__exit__(kind, error, traceback)
 
 
-def read_with_inputs(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
+def read_with_inputs(scenario: Scenario) -> tuple[core.Scenario, Inputs]:
     """A scenario as it is run, and the files that it is made from."""
     read = scenario.read()
     return read, Inputs.of(read, scenario.folder, scenario.plugins)
 
 
-def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
-    running = Running(read, inputs, sink, _core.Simulation(read))
+def _simulate(read: core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
+    running = Running(read, inputs, sink, core.Simulation(read))
     running.go(progress)
     return running.result()
 
@@ -238,7 +237,7 @@ class Running:
     """A run under way, and where its rows go."""
 
     def __init__(
-        self, read: _core.Scenario, inputs: Inputs, sink: Sink, simulation: _core.Simulation
+        self, read: core.Scenario, inputs: Inputs, sink: Sink, simulation: core.Simulation
     ) -> None:
         self.read = read
         self.inputs = inputs
@@ -273,7 +272,7 @@ class Running:
         with interrupts.deferred():
             self._sink.take(self.simulation)
 
-    def copied(self, simulation: _core.Simulation) -> Running:
+    def copied(self, simulation: core.Simulation) -> Running:
         """The same for a copy of its simulation, whose tables are kept in memory."""
         return Running(self.read, self.inputs, Kept(), simulation)
 

@@ -9,7 +9,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Assignments, callback, check_line, check_text, written
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import OutputFolder
@@ -69,7 +69,7 @@ class Simulation:
             self._output = self._open.enter_context(OutputFolder(out, force))
             inputs.write(self._output.partial)
             sink = self._open.enter_context(Streamed(self._output.partial, read.tables))
-        self._running = Running(read, inputs, sink, _core.Simulation(read))
+        self._running = Running(read, inputs, sink, core.Simulation(read))
         self._status = "begun"
         self._gone: str | None = None
         self._running.simulation.follow(names_of(signals))
@@ -277,7 +277,7 @@ def _picoseconds(time: str | int) -> int:
     """
     if isinstance(time, str):
         check_text(time)
-        return _core.picoseconds(time)
+        return core.picoseconds(time)
     try:
         picoseconds = index(time)
     except TypeError:

@@ -13,12 +13,12 @@ from spillway.base.folder import check_new_file, whole_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spillway import _core
+    from spillway.base import core
 
 _CHUNK = 1 << 18
 
 
-def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str, Any]:
+def write(read: core.Scenario, file: Path, *, force: bool = False) -> dict[str, Any]:
     """Writes the flows to a Parquet or CSV file, and returns totals by class."""
     if file.suffix not in (".parquet", ".csv"):
         raise ScenarioError(

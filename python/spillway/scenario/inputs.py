@@ -15,7 +15,7 @@ from spillway.base.folder import INPUTS
 from spillway.plugins.packing import copies, unused
 
 if TYPE_CHECKING:
-    from spillway import _core
+    from spillway.base import core
     from spillway.plugins.base import Plugin
 
 
@@ -32,7 +32,7 @@ class Inputs:
     """The sources of plug-ins and of their helper modules, by the copies' names."""
 
     @classmethod
-    def of(cls, read: _core.Scenario, folder: Path, plugins: Iterable[type[Plugin]] = ()) -> Inputs:
+    def of(cls, read: core.Scenario, folder: Path, plugins: Iterable[type[Plugin]] = ()) -> Inputs:
         """The inputs of a scenario that has just been read, with files relative to `folder`."""
         texts = copies(plugins)
         names: dict[Path, str] = {}

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from spillway import _core
-from spillway.base import checksums
+from spillway.base import checksums, core
 from spillway.base.arguments import Assignments, assignments_of, check_text
-from spillway.base.errors import ScenarioError, ScenarioWarning
+from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, path_of
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.base import Plugin
@@ -27,6 +26,9 @@ Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
 
 _LONGEST_LINE = 120
 """The most letters of a scenario that is described in a line."""
+
+_MOST_COUNTED = 10_000
+"""The most flows counted in each traffic section for a notebook, which must not wait."""
 
 _WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key written out"
 
@@ -133,7 +135,7 @@ class Scenario:
         vars(other).update(changes)
         return other
 
-    def read(self) -> _core.Scenario:
+    def read(self) -> core.Scenario:
         """Checks it and fills in all defaults. Possible mistakes become warnings.
 
         Raises:
@@ -146,11 +148,11 @@ class Scenario:
             warnings.warn(text, ScenarioWarning, stacklevel=2)
         return read
 
-    def checked(self) -> _core.Scenario:
+    def checked(self) -> core.Scenario:
         """The same without warnings. Plug-ins need not be named."""
         return self._read()[0]
 
-    def _read(self) -> tuple[_core.Scenario, list[Description]]:
+    def _read(self) -> tuple[core.Scenario, list[Description]]:
         """The scenario as read, and the plug-ins that it names."""
         plugins = describe_all(self.plugins)
 
@@ -167,11 +169,10 @@ class Scenario:
         def records(
             kind: str, key: str, name: str, switches: list[str], memory: int
         ) -> tuple[str, bytes]:
-            from spillway.learning.oracle import trace
-            from spillway.scenario import history
+            from spillway.scenario import fates, history
 
             table, read = {
-                "fates": (trace.FILE, trace.fates),
+                "fates": (fates.FILE, fates.fates),
                 "history": (history.FILE, history.learned),
             }[kind]
             file = Path(name, table) if (self.folder / name).is_dir() else Path(name)
@@ -183,7 +184,7 @@ class Scenario:
         try:
             file = None if self._file is None else str(self._file)
             given = (self.given, self.folder, self.assignments)
-            read = _core.Scenario(*given, load, records, plugins, file, list(self._may_lack))
+            read = core.Scenario(*given, load, records, plugins, file, list(self._may_lack))
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE
@@ -258,9 +259,17 @@ class Scenario:
         return f"<{text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + '...'}>"
 
     def _repr_html_(self) -> str:
+        from rich.text import Text
+
+        from spillway.scenario import tables
         from spillway.show import notebook
 
-        return notebook.scenario(self)
+        try:
+            shown = tables.facts(self.facts_of(_MOST_COUNTED))
+        except SpillwayError as error:
+            hint = "" if error.hint is None else f" ({error.hint})"
+            shown = Text(f"it cannot be read: {error}{hint}")
+        return notebook.page(Text(self.described()), shown)
 
 
 def _name_in(given: str | Mapping[str, Any]) -> object:
@@ -278,7 +287,7 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
+def facts(read: core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
     """Facts that follow from a scenario, counting at most `most_flows` flows."""
     found: dict[str, Any] = json.loads(read.facts(most_flows))
     return found
@@ -316,7 +325,7 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
             return path.read_text(encoding="utf-8"), path.parent, path
         except (OSError, UnicodeDecodeError) as error:
             raise ScenarioError(f"{path} cannot be read: {error}") from error
-    names = dict(_core.bundled())
+    names = dict(core.bundled())
     if str(source) in names:
         return names[str(source)], Path(), None
     raise _not_found(str(source), path, list(names))

@@ -1,51 +1,16 @@
-"""Results and scenarios in notebooks: the tables of the command line, in HTML."""
+"""Tables in notebooks: those of the command line, in HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from spillway.base.errors import SpillwayError
 from spillway.show import tables
-
-if TYPE_CHECKING:
-    from spillway.experiment.experiment import Experiment
-    from spillway.result.result import Result
-    from spillway.scenario.scenario import Scenario
-
-_MOST_FLOWS = 10_000
-"""The most flows counted in each traffic section, because the output must appear at once."""
-
-
-def run(result: Result) -> str:
-    """A run's numbers."""
-    parts: list[RenderableType] = [tables.run(result)]
-    try:
-        parts.append(Text(f"tables: {', '.join(result.names())}"))
-    except (OSError, SpillwayError) as error:
-        parts.append(Text(f"its tables cannot be listed: {error}"))
-    return page(*parts)
-
-
-def experiment(shown: Experiment) -> str:
-    """Variants side by side."""
-    return page(tables.experiment(shown))
-
-
-def scenario(scenario: Scenario) -> str:
-    """A scenario and the facts that follow from it, or the reason why it cannot be read."""
-    parts: list[RenderableType] = [Text(scenario.described())]
-    try:
-        parts.append(tables.facts(scenario.facts_of(_MOST_FLOWS)))
-    except SpillwayError as error:
-        hint = "" if error.hint is None else f" ({error.hint})"
-        parts.append(Text(f"it cannot be read: {error}{hint}"))
-    return page(*parts)
 
 
 def page(*parts: RenderableType) -> str:
@@ -82,3 +47,22 @@ def _row(tag: str, cells: Iterable[str], styles: Iterable[str]) -> str:
 
 def _plain(cell: RenderableType) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that a terminal, a notebook and `print` show."""
+
+    of: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.of
+
+    def __repr__(self) -> str:
+        console = Console(width=140, no_color=True, highlight=False, markup=False)
+        with console.capture() as captured:
+            console.print(self.of)
+        return captured.get()
+
+    def _repr_html_(self) -> str:
+        return page(self.of)

@@ -1,42 +1,38 @@
-"""A study on one self-contained HTML page."""
+"""A study on a page of its own, and on one of results."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spillway.base.texts import printable
-from spillway.show import html
-from spillway.show.tables import number
-from spillway.tuning import plots, tables
+from markupsafe import Markup
 
-_TEMPLATE = "tune.html"
+from spillway.show import html
+from spillway.show.drawing import data_uri
+from spillway.show.pages import part, render
+from spillway.show.report import Document, Section
+from spillway.tuning import plots, tables
 
 
 def written(summary: Mapping[str, Any]) -> bytes:
     """The page, with all texts escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("spillway.show"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    shown = {name: html.of(table) for name, table in tables.parts(summary).items()}
-    drawn = {name: _uri(content) for name, content in plots.drawn(summary).items()}
-    text = environment.get_template(_TEMPLATE).render(
+    return render(
+        "spillway.tuning",
+        "tune.html",
         summary=summary,
         counted=tables.counted(summary),
         broken=tables.broken(summary),
-        tables=shown,
-        plots=drawn,
+        tables={name: html.of(table) for name, table in tables.parts(summary).items()},
+        plots={name: data_uri(content) for name, content in plots.drawn(summary).items()},
     )
-    return printable(text).encode()
 
 
-def _uri(content: bytes) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(content).decode()
+def _article(entry: Document) -> Markup:
+    """What tells the answer; the study's own page has the rest."""
+    drawn = plots.drawn(entry)
+    shown = [(name, data_uri(drawn[name])) for name in ("confirmation", "front") if name in drawn]
+    table = html.of(tables.shown(entry))
+    return part("spillway.tuning", "study.html", entry=entry, shown=table, plots=shown)
+
+
+SECTION = Section("studies", "study", 3, lambda document: "goals" in document, _article)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spillway.show.palette import COLOURS, FONTS, MARKERS
+from spillway.show.drawing import PLAIN, svg
+from spillway.show.palette import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +24,6 @@ _LONGEST = 28
 """The most letters of a choice in a legend."""
 
 
-def svg(figure: Figure) -> bytes:
-    """A figure as SVG. The same study gives the same file."""
-    import matplotlib as mpl
-
-    file = io.BytesIO()
-    with mpl.rc_context({**FONTS, "text.parse_math": False, "svg.hashsalt": "spillway"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
-
-
 def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
     """All figures of a study that there is something to show on, by name."""
     import matplotlib as mpl
@@ -47,7 +37,7 @@ def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
     }
     found = {}
     shown = _printable(summary)
-    with mpl.rc_context({**FONTS, "text.parse_math": False}), warnings.catch_warnings():
+    with mpl.rc_context(dict(PLAIN)), warnings.catch_warnings():
         # A letter that the font does not have is a box.
         warnings.filterwarnings("ignore", "Glyph")
         for name, draw in figures.items():

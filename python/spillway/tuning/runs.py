@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.progress import Follow, Progress, Report
 from spillway.base.threads import side_by_side
 from spillway.plugins import Tagger
@@ -115,7 +115,7 @@ class Runs:
         if seed not in self._running:
             read = self._scenario.set(f"seed={seed}").checked()
             nothing = Inputs(read.resolved, {}, {}, {})
-            self._running[seed] = Running(read, nothing, Dropped(), _core.Simulation(read))
+            self._running[seed] = Running(read, nothing, Dropped(), core.Simulation(read))
             if self._follow is not None:
                 label = f"{self._label} seed-{seed}"
                 self._followed[seed] = self._follow(label, self._share)

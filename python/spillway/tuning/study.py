@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Assignments, Seeds, callback, plain_int, seeds_of, whole
 from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.base.progress import Follow, duration
@@ -282,7 +282,7 @@ def _request(
     space = Space(scenario, varied)
     _check_plugins(scenario, space)
     # Without a warm-up, so that jobs which begin at once have their rows.
-    example = json.loads(_core.Simulation(base.set("warmup=0us").checked()).summary())
+    example = json.loads(core.Simulation(base.set("warmup=0us").checked()).summary())
     found = Aims(*aims, example)
     trials, sampler, pruner, search_seed, jobs = plan
     _one_of("sampler", sampler, samplers.SAMPLERS)
@@ -321,7 +321,7 @@ def _request(
     inputs = Inputs.of(read, base.folder, base.plugins)
     made_of = [inputs.scenario, sorted(inputs.digests.values()), sorted(inputs.texts.values())]
     question = {
-        "version": _core.__version__,
+        "version": core.__version__,
         "scenario": hashlib.sha256(json.dumps(made_of).encode()).hexdigest(),
         "over": [str(parameter) for parameter in space.parameters],
         "goals": [f"{goal.direction} {goal.text}" for goal in found.goals],

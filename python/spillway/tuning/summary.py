@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.tuning.goal import Aims
 from spillway.tuning.search import END, Default, counts, outcome
 from spillway.tuning.space import Parameter, Range, Space
@@ -28,7 +28,7 @@ def document(
     return {
         "status": "interrupted",
         "scenario": name,
-        "version": _core.__version__,
+        "version": core.__version__,
         "asked": dict(asked),
         "over": [_parameter(parameter, space, own) for parameter in space.parameters],
         "goals": [

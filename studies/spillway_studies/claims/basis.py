@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.checksums import digest
 from spillway.base.errors import ScenarioError
 
@@ -80,7 +80,7 @@ def of(function: str) -> dict[str, Any]:
     folder = Path(inspect.getfile(found)).parent
     told = {
         "simulator": {
-            name: number for name, number in _core.results().items() if name.startswith(basis.on)
+            name: number for name, number in core.results().items() if name.startswith(basis.on)
         },
         "libraries": {name: version(name) for name in basis.libraries},
         "files": _digests(folder, basis.files),

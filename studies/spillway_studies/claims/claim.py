@@ -10,7 +10,7 @@ from spillway_studies.claims.metric import Measured, Metric
 from spillway_studies.claims.verdict import Rule
 
 if TYPE_CHECKING:
-    from spillway_studies.claims.figure import Value
+    from spillway_studies.claims.axes import Value
 
 Look: TypeAlias = Callable[[str], Measured]
 """The metric of a scheme at some point."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway.show.palette import COLOURS, FONTS, MARKERS
+from spillway.show.drawing import drawing_of, log_scale
+from spillway.show.palette import COLOURS, MARKERS
 from spillway_studies.claims import samples
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.tally import seeds_in_words
@@ -19,28 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from spillway_studies.claims.figure import Scheme
+    from spillway_studies.claims.axes import Scheme
     from spillway_studies.claims.results import Results
 
-_STYLE: dict[Any, Any] = {
-    **FONTS,
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 9,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 5.5,
-}
 _QUIET = "#666666"
 _TITLE = 24
 """Letters in a line of the title of a narrow panel."""
@@ -314,32 +295,6 @@ def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
     number = place if scheme.style is None else scheme.style
     again, colour = divmod(number, len(COLOURS))
     return {"color": COLOURS[colour], "marker": MARKERS[(colour + again) % len(MARKERS)]}
-
-
-def log_scale(axes: Axes, of: str = "y") -> None:
-    """A logarithmic axis with plain numbers on it."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
-    axes.set(**{f"{of}scale": "log"})
-    axis = axes.yaxis if of == "y" else axes.xaxis
-    low, high = axis.get_view_interval()
-    axes.set(**{f"{of}lim": (low / 1.1, high * 1.1)})
-    if high / low < 4:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    else:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-@contextmanager
-def drawing_of(width: float, height: float) -> Iterator[Drawing]:
-    """A drawing in the house's style."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure as Drawing
-
-    with mpl.rc_context(_STYLE):
-        yield Drawing(figsize=(width, height), layout="constrained")
 
 
 def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:

@@ -8,10 +8,9 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.checksums import digest
 from spillway.experiment import keys
 from spillway.result.summary_paths import flat
@@ -23,7 +22,7 @@ from spillway_studies.claims import basis, samples
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spillway_studies.claims.figure import Point, Scale, Scheme, Value
+    from spillway_studies.claims.axes import Point, Scale, Scheme, Value
 
 NUMBERS = 1
 """The results number of what is taken from a run: its summary's numbers, and samples of flows."""
@@ -150,8 +149,7 @@ class Computed:
 @functools.cache
 def build() -> str:
     """The build of the compiled core in this process."""
-    assert _core.__file__ is not None
-    return digest(Path(_core.__file__))
+    return digest(core.FILE)
 
 
 def _key(**given: Any) -> str:

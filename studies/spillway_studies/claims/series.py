@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
-from spillway_studies.claims.draw import drawing_of, finish
+from spillway_studies.claims.draw import finish
 from spillway_studies.claims.metric import Metric
 
 if TYPE_CHECKING:

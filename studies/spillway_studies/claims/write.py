@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
-from spillway.base import parquet
+from spillway.base import core, parquet
+from spillway.base.documents import write_json
 from spillway.base.folder import SCENARIO, SUMMARY, OutputFolder
-from spillway.result.result import write_json
+from spillway.show.drawing import svg
 from spillway_studies.claims.finding import Finding, examine
 from spillway_studies.claims.metric import Metric, caution
 from spillway_studies.claims.point import build
@@ -17,8 +17,6 @@ from spillway_studies.claims.tally import tally
 from spillway_studies.claims.verdict import Verdict
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from spillway_studies.claims.figure import Figure
 
 NUMBERS, SAMPLES = "numbers.parquet", "samples.parquet"
@@ -44,7 +42,7 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
         "title": figure.title,
         "source": figure.source,
         "about": figure.about,
-        "version": _core.__version__,
+        "version": core.__version__,
         "build": build(),
         "scale": scale,
         "seeds": list(results.seeds),
@@ -101,18 +99,13 @@ def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) 
         if samples is not None:
             parquet.write(samples, output.partial / SAMPLES)
         if figure.plot is not None:
-            _save(figure.plot(results), output.partial / figure.short_name)
+            drawing = figure.plot(results)
+            name = output.partial / figure.short_name
+            # Names may contain dots.
+            name.with_name(f"{name.name}.svg").write_bytes(svg(drawing))
+            drawing.savefig(name.with_name(f"{name.name}.png"), dpi=200)
         first = results.at(0, figure.schemes[0].name)[results.seeds[0]]
         if first.scenario:
             (output.partial / SCENARIO).write_text(first.scenario, encoding="utf-8")
         write_json(output.partial / SUMMARY, summary)
     return output.place
-
-
-def _save(drawing: Drawing, name: Path) -> None:
-    """Writes PNG and SVG; the same drawing gives the same file. The name may contain dots."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "spillway"}):
-        drawing.savefig(name.with_name(f"{name.name}.svg"), metadata={"Date": None})
-    drawing.savefig(name.with_name(f"{name.name}.png"), dpi=200)

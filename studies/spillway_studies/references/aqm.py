@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
@@ -271,7 +271,7 @@ def _marks(disc: Disc, name: str, senders: int, file: Path) -> Marks:
 
     def replayed(seed: int) -> Booleans:
         try:
-            marks = _core.replayed_marks(
+            marks = core.replayed_marks(
                 disc.aqm["kind"],
                 keys,
                 trace.joined_ps,

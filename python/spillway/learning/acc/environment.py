@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Assignments, assignments_of
 from spillway.base.errors import ScenarioError
 from spillway.learning.acc.state import NUMBERS, Interval, State
@@ -154,13 +154,13 @@ def _check_port(port: str, scenario: Scenario) -> None:
 
 def _interval(given: str | None, variant: Variant, topology: dict[str, Any]) -> int:
     if given is not None:
-        found = _core.picoseconds(given)
+        found = core.picoseconds(given)
         if found is None or found < 1:
             raise ScenarioError(f"interval: {given!r} is no time above 0", 'for one: "206us"')
         return found
     if variant.interval_ps is not None:
         return variant.interval_ps
-    base_rtt = _core.picoseconds(topology["base_rtt"])
+    base_rtt = core.picoseconds(topology["base_rtt"])
     assert base_rtt is not None, "a resolved scenario has times"
     return _RTTS * base_rtt
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning import model_file
 from spillway.learning.acc.network import Layer, outputs
@@ -84,7 +84,7 @@ class Model(ModelFile):
     @classmethod
     def load(cls, file: str | Path) -> Model:
         """The model in a file, or a bundled one by its name."""
-        known = _core.agents().get(str(file))
+        known = core.agents().get(str(file))
         if known is not None:
             return cls(known, str(file))
         return super().load(file)

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import Seeds, assignments_of, seeds_of, whole
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_file, whole_file
@@ -184,7 +184,7 @@ def _versions() -> dict[str, str]:
     import torch
 
     return {
-        "spillway": _core.__version__,
+        "spillway": core.__version__,
         "torch": str(torch.__version__),
         "stable_baselines3": str(stable_baselines3.__version__),
     }

@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
-from spillway.base import csv_file, parquet
+from spillway.base import core, csv_file, parquet
 from spillway.base.arguments import shown, whole
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_plain, path_of
@@ -235,7 +234,7 @@ def generate(
         "bytes": sum(int(each.job.size.sum()) for each in made),
         "hosts": hosts,
         "seed": seed,
-        "versions": {"spillway": _core.__version__, "numpy": np.__version__},
+        "versions": {"spillway": core.__version__, "numpy": np.__version__},
         "parameters": asdict(parameters),
     }
     (folder / NOTE).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning import forest_file
 from spillway.learning.bounds.columns import SIZE
@@ -48,9 +48,9 @@ class Model(ForestModel):
     """
 
     _what = "a model that bounds sizes"
-    _reader = _core.Regressor
+    _reader = core.Regressor
     _training_keys = frozenset({"kind", "flows", "jobs", "synthetic", "split", "seed", "versions"})
-    _forest: _core.Regressor
+    _forest: core.Regressor
 
     def __init__(self, content: bytes, name: str = "the model") -> None:
         super().__init__(content, name)

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import (
     LARGEST_SEED,
     Assignments,
@@ -275,7 +275,7 @@ def _seed(seed: object) -> int:
 def _time(time: str | int, least: int) -> int:
     if isinstance(time, str):
         check_text(time)
-    picoseconds = _core.picoseconds(time) if isinstance(time, str) else integer(time)
+    picoseconds = core.picoseconds(time) if isinstance(time, str) else integer(time)
     if picoseconds is None or not least <= picoseconds < 2**63:
         hint = 'a text such as "206us", or a whole number of picoseconds'
         raise ScenarioError(f"{time!r} is no time that can be used here", hint)

@@ -8,7 +8,7 @@ traces.
 
 from spillway.learning.oracle.model import Model
 from spillway.learning.oracle.scores import Scores
-from spillway.learning.oracle.trace import FEATURES, Trace
+from spillway.learning.oracle.trace import Trace
 from spillway.learning.oracle.training import (
     NothingToLearnError,
     Training,
@@ -17,6 +17,7 @@ from spillway.learning.oracle.training import (
     train,
     train_each,
 )
+from spillway.scenario.fates import FEATURES
 
 __all__ = [
     "FEATURES",

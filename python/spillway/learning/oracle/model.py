@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spillway import _core
-from spillway.base import checksums
+from spillway.base import checksums, core
 from spillway.base.errors import ScenarioError
 from spillway.learning import forest_file
 from spillway.learning.forest_model import ForestModel
-from spillway.learning.oracle.trace import FEATURES
+from spillway.scenario.fates import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ class Seen:
     rates: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, forest: _core.Forest, name: str) -> Seen:
+    def of(cls, forest: core.Forest, name: str) -> Seen:
         """The range that a file's metadata give."""
 
         def told(key: str, number: Callable[[str], T]) -> tuple[T, ...]:
@@ -87,9 +86,9 @@ class Model(ForestModel):
     """
 
     _what = "a model"
-    _reader = _core.Forest
+    _reader = core.Forest
     _training_keys = frozenset({"packets", "drops", "split", "seed", "traces", "versions"})
-    _forest: _core.Forest
+    _forest: core.Forest
 
     def __init__(self, content: bytes, name: str = "the model") -> None:
         super().__init__(content, name)
@@ -110,7 +109,7 @@ class Model(ForestModel):
     @classmethod
     def load(cls, file: str | Path) -> Model:
         """The model in a file, or a bundled one: "default" or "smartbuf"."""
-        known = _core.models().get(str(file))
+        known = core.models().get(str(file))
         if known is not None:
             return cls(known, f"the model {file}")
         return super().load(file)

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway.base import parquet
-from spillway.base.columns import taken
+from spillway.base.documents import documents
 from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import path_of
-from spillway.result.result import documents
+from spillway.scenario.fates import FEATURES, FILE, file_of, read, tier_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
-
-FILE = "oracle_trace.parquet"
-FEATURES = {
-    "queue": "queue_bytes",
-    "average_queue": "average_queue_bytes",
-    "occupancy": "occupancy_bytes",
-    "average_occupancy": "average_occupancy_bytes",
-}
-"""The features that a model may use, and the columns that have them in bytes."""
-
-_TYPES = {
-    "time_ps": "uint64",
-    "switch": "string",
-    "ports": "uint32",
-    "buffer_bytes": "uint64",
-    "dropped": "bool",
-    "weight": "float64",
-    "flow_id": "uint32",
-    "seq": "uint64",
-} | dict.fromkeys(FEATURES.values(), "float64")
-"""The types of the columns."""
-_COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *FEATURES.values())
-_MAY_BE_UNKNOWN = ("dropped", "buffer_bytes")
-"""The columns that are unknown for some packets."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +145,7 @@ def load(place: str | Path, tier: str | None = None, switches: Collection[str] =
 
     With only the packets at a tier or at some switches, if these are named.
     """
-    file = _file(path_of(place))
+    file = file_of(path_of(place))
     trace = _load(file)
     try:
         chosen = trace if tier is None and not switches else trace.at(tier, switches)
@@ -187,7 +160,7 @@ def _load(file: Path) -> Trace:
     import numpy as np
     import pyarrow.compute as pc
 
-    table = _read(file)
+    table = read(file)
     rows = table.num_rows
     table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))
 
@@ -241,73 +214,8 @@ def find(places: Iterable[str | Path]) -> list[Path]:
     found = []
     for place in map(path_of, places):
         inside = sorted(place.glob(f"**/{FILE}")) if place.is_dir() else []
-        found += inside or [_file(place)]
+        found += inside or [file_of(place)]
     return found
-
-
-def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY) -> bytes:
-    """The fates in a trace, in the form that the simulator takes for the oracle `trace`.
-
-    The trace must have a row for every packet of the run, so a sample is refused. `switches` are
-    the names of all switches, by their numbers.
-    """
-    import numpy as np
-
-    file = _file(file)
-    table = _read(file, ("switch", "flow_id", "seq", "dropped", "weight"), memory)
-    check_whole(file, table)
-    column = table["switch"].unify_dictionaries().combine_chunks()
-    names = column.dictionary.to_pylist()
-    others = [name for name in names if name not in switches]
-    if others:
-        hint = "fates can be repeated in the network that they are from"
-        raise ScenarioError(f"{file}: there is no switch {others[0]} here", hint)
-    record = np.dtype([("switch", "<u4"), ("flow", "<u4"), ("seq", "<u8"), ("dropped", "u1")])
-    rows = np.empty(table.num_rows, record)
-    numbers = np.array([switches.index(name) for name in names], np.uint32)
-    rows["switch"] = numbers[column.indices.to_numpy()]
-    rows["flow"] = table["flow_id"].to_numpy()
-    rows["seq"] = table["seq"].to_numpy()
-    rows["dropped"] = table["dropped"].fill_null(False).to_numpy()
-    return rows.tobytes()
-
-
-def check_whole(file: Path, table: pa.Table) -> None:
-    """Refuses a trace that has rows for some packets only."""
-    if table.num_rows and table["weight"].to_numpy().max() > 1:
-        hint = "record it with record.oracle_trace_sample = 1"
-        raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
-
-
-def tier_of(switch: str) -> str:
-    """The tier of a switch, by its name.
-
-    >>> tier_of("leaf13")
-    'leaf'
-    """
-    return re.sub(r"\d+$", "", switch)
-
-
-def _file(place: Path) -> Path:
-    file = place / FILE if place.is_dir() else place
-    if not file.is_file():
-        asked = "--set switch.sharing=lqd --set record.oracle_trace=true"
-        hint = f"`spillway run SCENARIO {asked} --out DIR` records one"
-        raise ScenarioError(f"there is no trace of fates {file}", hint)
-    return file
-
-
-def _read(file: Path, columns: Sequence[str] = _COLUMNS, memory: int | None = None) -> pa.Table:
-    import pyarrow as pa
-
-    table = parquet.read(file, columns, memory=memory or parquet.ample())
-    types = {name: _TYPES[name] for name in columns}
-    found = taken(table, types, f"{file} is not a trace of fates", _MAY_BE_UNKNOWN)
-    # In the order of the switches' numbers, if they are given.
-    names = table["switch"]
-    is_numbered = names.type == pa.dictionary(pa.uint32(), pa.string())
-    found["switch"] = names if is_numbered else found["switch"].dictionary_encode()
-    return pa.table(found)
 
 
 def _rates(folder: Path) -> dict[str, frozenset[int]]:

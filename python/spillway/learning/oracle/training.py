@@ -12,7 +12,8 @@ from spillway.base.errors import ScenarioError
 from spillway.learning.forest_model import versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
 from spillway.learning.oracle.scores import Scores
-from spillway.learning.oracle.trace import FEATURES, Trace, join
+from spillway.learning.oracle.trace import Trace, join
+from spillway.scenario.fates import FEATURES
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spillway.show.drawing import drawing_of, log_scale
 from spillway.show.palette import COLOURS, MARKERS
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.compare import Point
 from spillway.theory.fluid.tables import settled
-from spillway_studies.claims.draw import drawing_of, log_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spillway import _core
-from spillway.base import checksums, csv_file, parquet
+from spillway.base import checksums, core, csv_file, parquet
 from spillway.base.arguments import LARGEST_SEED, integer, items
 from spillway.base.errors import ScenarioError, ScenarioWarning
-from spillway.learning.oracle import trace
+from spillway.scenario import fates
 from spillway.scenario.flow_export import column_names
 
 if TYPE_CHECKING:
@@ -61,12 +60,10 @@ class Arrivals:
             slots = int(numbers["slot"][-1]) + 1 if lengths[0] else 0
         if np.any(numbers["port"] >= 2**32):
             raise ScenarioError(f"there are ports beyond {ports}")
-        self._core = _core.Arrivals(
-            ports, numbers["slot"], numbers["port"].astype(np.uint32), slots
-        )
+        self._core = core.Arrivals(ports, numbers["slot"], numbers["port"].astype(np.uint32), slots)
 
     @classmethod
-    def _of(cls, core: _core.Arrivals) -> Self:
+    def _of(cls, core: core.Arrivals) -> Self:
         made = cls.__new__(cls)
         made._core = core
         return made
@@ -126,7 +123,7 @@ class Arrivals:
             ScenarioError: There is no such generator, or a key or its value is wrong.
         """
         check_switch(ports, buffer)
-        return cls._of(_core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
+        return cls._of(core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
 
     @classmethod
     def read(cls, file: str | Path, ports: int | None = None) -> Self:
@@ -309,7 +306,7 @@ class Arrivals:
 
 def generators() -> list[dict[str, Any]]:
     """All generators: id, summary, citation, the policy that they are aimed at, and their keys."""
-    listed: list[dict[str, Any]] = json.loads(_core.generators())
+    listed: list[dict[str, Any]] = json.loads(core.generators())
     return listed
 
 
@@ -321,7 +318,7 @@ def ports_of(source: str | Path, switch: str) -> int | None:
     if not (folder / "scenario.toml").is_file():
         return None
     for tier in Scenario.load(folder).facts["tiers"]:
-        if trace.tier_of(switch) == tier["tier"]:
+        if fates.tier_of(switch) == tier["tier"]:
             return int(sum(tier["ports_by_gbps"].values()))
     return None
 
@@ -373,17 +370,17 @@ def _of_result(place: Path) -> Path:
     """The table of a result's folder that contains its arrivals."""
     if not place.is_dir():
         return place
-    for name in (trace.FILE, _DECISIONS):
+    for name in (fates.FILE, _DECISIONS):
         if (place / name).is_file():
             return place / name
     hint = "record them with record.oracle_trace = true, or with record.decisions = N"
-    raise ScenarioError(f"{place} has no arrivals: neither {trace.FILE} nor {_DECISIONS}", hint)
+    raise ScenarioError(f"{place} has no arrivals: neither {fates.FILE} nor {_DECISIONS}", hint)
 
 
 def _check_whole(path: Path, table: pa.Table) -> None:
     """Refuses a table that omits arrivals on purpose, and warns about one that ends early."""
     if "weight" in table.column_names:
-        trace.check_whole(path, table)
+        fates.check_whole(path, table)
     scenario = path.with_name("scenario.toml")
     if path.name != _DECISIONS or not scenario.is_file():
         return

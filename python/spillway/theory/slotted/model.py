@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.arguments import shown
 from spillway.base.errors import ScenarioError
 from spillway.theory.slotted.arrivals import Arrivals, check_seed, check_switch
@@ -110,7 +110,7 @@ def run_with(
     """The same as `run`, with the policy's parameters in a dict: any name will do."""
     check(arrivals, buffer)
     labels = None if predictions is None else _labels(predictions, len(arrivals))
-    transmitted, drops, dropped, counters = _core.slotted_run(
+    transmitted, drops, dropped, counters = core.slotted_run(
         arrivals._core, buffer, policy, dict(keys), check_seed(seed), labels
     )
     lost = np.frombuffer(memoryview(dropped), dtype=np.uint8).view(np.bool_)
@@ -131,7 +131,7 @@ def optimum(arrivals: Arrivals, *, buffer: int) -> int:
         ScenarioError: An argument is wrong.
     """
     check(arrivals, buffer)
-    return _core.slotted_optimum(arrivals._core, buffer)
+    return core.slotted_optimum(arrivals._core, buffer)
 
 
 def prediction_error(
@@ -153,7 +153,7 @@ def prediction_error(
     if unknown is not None:
         raise ScenarioError(f"LQD has no {unknown}", "valid here: count_arrival, tie")
     labels = _labels(predictions, len(arrivals))
-    lqd, follow, eta, bound, counts = _core.prediction_error(arrivals._core, buffer, labels, rule)
+    lqd, follow, eta, bound, counts = core.prediction_error(arrivals._core, buffer, labels, rule)
     return PredictionError(lqd, follow, eta, bound, *counts)
 
 
@@ -171,7 +171,7 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
     if not 0 <= probability <= 1:
         raise ScenarioError(f"{probability:g} is not a probability", "it must be in [0, 1]")
     given = _labels(labels, np.size(labels))
-    column = _core.flipped(given, probability, check_seed(seed))
+    column = core.flipped(given, probability, check_seed(seed))
     return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
 
 

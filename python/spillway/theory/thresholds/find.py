@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.theory.thresholds.objectives import OBJECTIVES, check_load, named, value
 from spillway.theory.thresholds.optimise import optimise
@@ -126,7 +126,7 @@ def _published(
     sizes: str, load: float, levels: int, against: Sequence[str]
 ) -> dict[str, list[int]]:
     """The published thresholds to compare with, by name."""
-    known = dict(_core.published_thresholds())
+    known = dict(core.published_thresholds())
     for name in against:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

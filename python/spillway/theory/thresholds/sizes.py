@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from spillway import _core
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -58,7 +58,7 @@ class Sizes:
         A bundled distribution, a file with two columns in this folder, a range, or a size.
         """
         try:
-            return cls(_core.size_points(name, folder), name)
+            return cls(core.size_points(name, folder), name)
         except ScenarioError as error:
             error.hint = error.hint or "`spillway list traffic` names the bundled distributions"
             raise

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway import _core
+from spillway.base import core
 from spillway.theory.thresholds.find import Found, Ladder
 from spillway.theory.thresholds.objectives import OBJECTIVES
 
-PACKET = _core.PUBLISHED_PACKET
+PACKET = core.PUBLISHED_PACKET
 """Bytes of payload in a packet, as published thresholds count them."""
 
 
@@ -25,7 +25,7 @@ def document(found: Found) -> dict[str, Any]:
         "load": found.load,
         "levels": found.levels,
         "objective": found.objective,
-        "version": _core.__version__,
+        "version": core.__version__,
         **_ladder(found, found.best),
         "value": found.best.values[found.objective],
         "one_queue": found.one_queue.values[found.objective],

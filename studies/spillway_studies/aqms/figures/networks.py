@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spillway_studies.aqms.figures.setup import ABOUT, CREDENCE, LEAF_SPINE, PRED, Network
-from spillway_studies.claims.figure import Figure, Point, Scale, along
+from spillway_studies.claims.axes import Point, Scale, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.pred.figures.setup import WEBSEARCH
 
 MESSAGES = replace(WEBSEARCH, flows=2_000)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from spillway_studies.aqms.figures.networks import scales
 from spillway_studies.aqms.figures.setup import ABOUT, LEAF_SPINE, REACTING, scheme
-from spillway_studies.claims.figure import Figure, Point
+from spillway_studies.claims.axes import Point
+from spillway_studies.claims.figure import Figure
 
 QUEUES = 3
 """Queues of data, of equal weights; acks have one of their own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spillway_studies.claims.figure import Scheme
+from spillway_studies.claims.axes import Scheme
 from spillway_studies.claims.point import Run
 from spillway_studies.comparison.figures.setup import Numbers
 

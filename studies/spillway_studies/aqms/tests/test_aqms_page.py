@@ -10,8 +10,8 @@ from spillway.base.errors import ScenarioWarning
 from spillway_studies import catalogue
 from spillway_studies.aqms.figures import setup
 from spillway_studies.claims import harness, write
+from spillway_studies.claims.axes import Scale
 from spillway_studies.claims.cache import Cache
-from spillway_studies.claims.figure import Scale
 from spillway_studies.claims.point import Run
 from spillway_studies.comparison.figures.setup import Numbers
 from support import TINY

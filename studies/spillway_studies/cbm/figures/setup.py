@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
+from spillway_studies.claims.axes import Scale, Scheme
 from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.figure import Scale, Scheme
 from spillway_studies.claims.metric import Number, Tail
 from spillway_studies.claims.point import Run
 from spillway_studies.claims.samples import SECTION

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from spillway_studies.cbm.figures import setup
 from spillway_studies.cbm.figures.setup import ABM, ABOUT, CBM, DT, INCAST
+from spillway_studies.claims.axes import Point, Scale
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Point, Scale
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import WithTimeout
 from spillway_studies.claims.samples import SECTION
 

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import figures
 from spillway_studies.claims import metric, samples, tables
+from spillway_studies.claims.axes import product
 from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Reduction, Times
-from spillway_studies.claims.figure import product
 from spillway_studies.claims.finding import examine
 from spillway_studies.claims.metric import (
     Behind,

@@ -18,9 +18,9 @@ import spillway
 from spillway.base.errors import ScenarioError
 from spillway.tasks.segment import OVER
 from spillway_studies.claims import basis, harness, point, samples, write
+from spillway_studies.claims.axes import Scale, along, product
 from spillway_studies.claims.cache import Cache
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Scale, along, product
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Outcome, Run
 from spillway_studies.claims.results import Results
@@ -104,9 +104,9 @@ def test_a_key_hangs_on_what_its_function_says(monkeypatch, tmp_path):
         computed_key(files=("figures.py",)),
     ]
     assert len({before, *others}) == 6
-    all_numbers = basis._core.results()
+    all_numbers = basis.core.results()
     risen = {**all_numbers, "sharing.lqd": 99}
-    monkeypatch.setattr(basis, "_core", SimpleNamespace(results=lambda: risen))
+    monkeypatch.setattr(basis, "core", SimpleNamespace(results=lambda: risen))
     assert computed_key(on=("sharing.dt",)) == others[1]
     assert computed_key(on=basis.EVERYTHING) != others[2]
 

@@ -1,6 +1,7 @@
 """Every sharing policy in the networks of Credence, CBM and Smartbuf."""
 
-from spillway_studies.claims.figure import Figure, Point, Scale, Scheme
+from spillway_studies.claims.axes import Point, Scale, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.comparison.figures.setup import (
     ABOUT,
     TIERS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from spillway.tasks.run import Report
 from spillway_studies.claims import lost
-from spillway_studies.claims.figure import Point, Scale, Scheme, Value
+from spillway_studies.claims.axes import Point, Scale, Scheme, Value
 from spillway_studies.claims.point import Outcome, Run, Task
 from spillway_studies.credence.figures import models
 from spillway_studies.references import abm_program

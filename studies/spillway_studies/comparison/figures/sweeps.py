@@ -1,7 +1,8 @@
 """Every sharing policy in Credence's network over load, burst and buffer, one at a time."""
 
+from spillway_studies.claims.axes import Point, Scale, along
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Point, Scale, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.comparison.figures.setup import (
     ABOUT,

@@ -11,9 +11,10 @@ from spillway import _core
 from spillway.show.palette import COLOURS
 from spillway_studies import catalogue
 from spillway_studies.claims import harness, write
+from spillway_studies.claims.axes import Scale, Scheme, along
 from spillway_studies.claims.cache import Cache
 from spillway_studies.claims.draw import style_of
-from spillway_studies.claims.figure import Figure, Scale, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.point import Run
 from spillway_studies.comparison.figures import setup
 from support import TINY

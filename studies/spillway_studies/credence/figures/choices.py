@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Point, choice, product
 from spillway_studies.claims.claim import Claim, Over, Reduction
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Point, choice, product
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Share
 from spillway_studies.claims.verdict import Alike, Near
 from spillway_studies.credence.figures import setup

@@ -1,7 +1,7 @@
 """The common parts of the paper's packet-level figures."""
 
+from spillway_studies.claims.axes import Scale, along
 from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.figure import Scale, along
 from spillway_studies.claims.metric import Number, Tail
 from spillway_studies.claims.point import Run
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Scale, Scheme, along
 from spillway_studies.claims.claim import Claim, Plain
-from spillway_studies.claims.figure import Figure, Scale, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed
 from spillway_studies.claims.verdict import AtMost

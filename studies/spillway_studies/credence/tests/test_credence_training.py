@@ -11,9 +11,9 @@ from made_up import ALL_ROWS, ROWS, a_trace, made_up
 from spillway.learning import oracle
 from spillway.learning.oracle import Model, evaluate
 from spillway.learning.oracle import default as recipe
-from spillway.learning.oracle.trace import FEATURES
+from spillway.scenario.fates import FEATURES
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims.figure import Scheme
+from spillway_studies.claims.axes import Scheme
 from spillway_studies.credence.figures import figure15, models, traces
 
 TIERS = "a model for each tier, ten times the queries"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis
-from spillway_studies.claims.figure import Point, Scheme, along, product
+from spillway_studies.claims.axes import Point, Scheme, along, product
 from spillway_studies.claims.metric import Number
 from spillway_studies.pred.figures import agents, star
 

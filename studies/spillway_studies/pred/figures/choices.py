@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Scale, choice, product
 from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Scale, choice, product
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.verdict import Near, Within
 from spillway_studies.pred.figures import setup
 from spillway_studies.pred.figures.setup import CODEL, ECN, ECN_SHARP, FCS, PRED, RED_065

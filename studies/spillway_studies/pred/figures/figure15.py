@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Scheme, along
 from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.verdict import Alike, Apart, Near, Within
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spillway.show.drawing import drawing_of
 from spillway_studies.claims import series
+from spillway_studies.claims.axes import Scale
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import drawing_of, finish, style_of
-from spillway_studies.claims.figure import Figure, Scale
+from spillway_studies.claims.draw import finish, style_of
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.point import Computed
 from spillway_studies.claims.verdict import Alike, Apart, Near, Within

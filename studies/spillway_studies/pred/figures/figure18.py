@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from spillway_studies.claims.axes import Point
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Point
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.verdict import Near, Within
 from spillway_studies.pred.figures import figure13, setup

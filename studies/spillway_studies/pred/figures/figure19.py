@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis, series
+from spillway_studies.claims.axes import Scheme, along
 from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import Apart, Between, Within
 from spillway_studies.pred.figures import star

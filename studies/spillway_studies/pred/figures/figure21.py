@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Point, Scheme, along, choice, product
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
 from spillway_studies.claims.draw import Lines, Variants
 from spillway_studies.claims.draw import Panel as Metric
-from spillway_studies.claims.figure import Figure, Point, Scheme, along, choice, product
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import Alike, Apart
 from spillway_studies.pred.figures import star

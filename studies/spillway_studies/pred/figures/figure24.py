@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Point, Scheme
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Point, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import MeanTime, Number, TailTime
 from spillway_studies.claims.point import Run
 from spillway_studies.claims.verdict import Alike, Apart, Within

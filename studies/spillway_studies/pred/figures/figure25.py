@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import along
 from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import Apart, Within
 from spillway_studies.pred.figures import star

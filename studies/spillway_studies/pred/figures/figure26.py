@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import choice
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.figure import Figure, choice
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import Apart, Between
 from spillway_studies.pred.figures import star

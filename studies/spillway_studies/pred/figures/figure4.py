@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Point, Scheme, choice, product
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
 from spillway_studies.claims.draw import Lines, Panel, Variants
-from spillway_studies.claims.figure import Figure, Point, Scheme, choice, product
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Run
 from spillway_studies.claims.verdict import Apart, Falls

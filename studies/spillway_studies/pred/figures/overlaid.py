@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
-from spillway_studies.claims.draw import drawing_of, finish, style_of
+from spillway_studies.claims.draw import finish, style_of
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.series import STEP, values
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Scheme, along, choice
 from spillway_studies.claims.claim import Claim, Reduction
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Scheme, along, choice
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import Apart
 from spillway_studies.pred.figures import figure3, figure15, star

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from spillway_studies.claims.axes import Point, Scale, Scheme
 from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.figure import Point, Scale, Scheme
 from spillway_studies.claims.metric import MeanTime, TailTime
 from spillway_studies.claims.point import Run
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Scale, Scheme, along
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Scale, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed
 
@@ -53,12 +54,12 @@ def point(
     report: Callable[[None], object], *, flows: int, scheme: str, seed: int
 ) -> Mapping[str, float]:
     """N counted over N in the first period, and later for each number of packets per flow."""
-    from spillway import _core
+    from spillway.base import core
 
     report(None)
     keys = _SKETCHES[scheme]
-    counts = {"first": _core.counted_flows(keys, flows, 1, seed)} | {
-        f"counted_{packets}": _core.counted_flows(keys, flows, packets, seed, PERIODS)
+    counts = {"first": core.counted_flows(keys, flows, 1, seed)} | {
+        f"counted_{packets}": core.counted_flows(keys, flows, packets, seed, PERIODS)
         for packets in PACKETS
     }
     return {name: counted / flows for name, counted in counts.items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
 from spillway_studies.claims import basis, series
-from spillway_studies.claims.figure import Point, Scale, Scheme, Value
+from spillway_studies.claims.axes import Point, Scale, Scheme, Value
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Run
 

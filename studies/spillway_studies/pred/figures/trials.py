@@ -10,8 +10,9 @@ import numpy as np
 
 from spillway.base.quantities import quantity
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import Point, Scheme
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Point, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.pred.figures import figure15, star
 

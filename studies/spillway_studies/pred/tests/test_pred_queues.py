@@ -6,7 +6,8 @@ import pytest
 
 import spillway
 from spillway_studies.claims import series
-from spillway_studies.claims.figure import Figure, Scale, Scheme, along
+from spillway_studies.claims.axes import Scale, Scheme, along
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed, Outcome
 from spillway_studies.claims.results import Results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Point, Value
 from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
-from spillway_studies.claims.figure import Point, Value
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.verdict import Apart, Rule, Within
 from spillway_studies.qclimb.figures.setup import ALL_MEAN, PFABRIC, PIAS, QCLIMB, SHORT_MEAN

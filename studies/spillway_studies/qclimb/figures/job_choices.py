@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spillway_studies.claims import basis
+from spillway_studies.claims.axes import choice, product
 from spillway_studies.claims.claim import Claim, Over, Plain
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, choice, product
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed
 from spillway_studies.claims.verdict import Beside

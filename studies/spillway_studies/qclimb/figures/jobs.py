@@ -6,9 +6,10 @@ of synthetic jobs, and nothing is judged.
 
 from __future__ import annotations
 
+from spillway_studies.claims.axes import Point, Scale, Scheme
 from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Times
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Point, Scale, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed
 from spillway_studies.claims.verdict import Beside

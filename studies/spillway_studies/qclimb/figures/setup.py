@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from spillway_studies.claims.axes import Point, Scale, Scheme
 from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.figure import Point, Scale, Scheme
 from spillway_studies.claims.metric import MeanTime, Number, TailTime
 from spillway_studies.claims.point import Run
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
 from spillway_studies.claims import basis, samples
+from spillway_studies.claims.axes import Scale, Scheme
 from spillway_studies.claims.claim import Claim, Plain, Reduction
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Scale, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Computed
 from spillway_studies.claims.verdict import Near, Within

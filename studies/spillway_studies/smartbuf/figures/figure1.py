@@ -10,8 +10,9 @@ import numpy as np
 
 from spillway.base.quantities import quantity
 from spillway_studies.claims import basis, series
+from spillway_studies.claims.axes import Scale
 from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.figure import Figure, Scale
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.series import OverTime, Panel
 from spillway_studies.claims.verdict import Apart

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway_studies.claims import basis, series
+from spillway_studies.claims.axes import Point, Scale
 from spillway_studies.claims.claim import Claim, Excess, Over, Plain
-from spillway_studies.claims.figure import Figure, Point, Scale
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.series import OverTime, Panel
 from spillway_studies.claims.verdict import Apart, Within

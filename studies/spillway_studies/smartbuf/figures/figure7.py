@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Scheme
 from spillway_studies.claims.claim import Claim, Over, Plain
 from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.verdict import AtMost
 from spillway_studies.smartbuf.figures import setup

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from spillway.base.quantities import quantity
 from spillway_studies.claims import basis, series
-from spillway_studies.claims.figure import Figure, Scale
+from spillway_studies.claims.axes import Scale
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.claims.point import Run
 from spillway_studies.claims.series import OverTime, Panel

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from spillway_studies.claims.axes import Point, Scheme
 from spillway_studies.claims.claim import Claim, Over
 from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure, Point, Scheme
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Number
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.setup import LEAF

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from spillway_studies.claims import lost
+from spillway_studies.claims.axes import Point, Scale, Scheme
 from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.figure import Point, Scale, Scheme
 from spillway_studies.claims.metric import Number, Tail, WithTimeout
 from spillway_studies.claims.point import Run
 

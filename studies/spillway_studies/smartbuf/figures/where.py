@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims.draw import drawing_of, finish, log_scale, style_of
-from spillway_studies.claims.figure import Figure, Scale
+from spillway.show.drawing import drawing_of, log_scale
+from spillway_studies.claims.axes import Scale
+from spillway_studies.claims.draw import finish, style_of
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import Metric
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.figure8 import MEAN

@@ -8,7 +8,7 @@ import pytest
 
 import spillway
 from spillway_studies.claims import samples, series
-from spillway_studies.claims.figure import Scale
+from spillway_studies.claims.axes import Scale
 from spillway_studies.claims.metric import Tail
 from spillway_studies.claims.point import Outcome
 from spillway_studies.claims.results import Results

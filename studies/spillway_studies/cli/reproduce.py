@@ -1,4 +1,4 @@
-"""Commands that reproduce papers' figures, and gather results."""
+"""spillway reproduce."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
-from spillway.cli.options import ForceOption, JobsOption, JsonOption, SeedsOption
+from spillway.cli.options import JobsOption, JsonOption, SeedsOption
 from spillway.cli.output import INTERRUPTED, console, display, say
 
 if TYPE_CHECKING:
@@ -130,44 +130,3 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
         say(f"note: {lines} damaged in {where}; what was there is computed again")
     with ProgressBar(errors, left) as bar:
         return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=bar.finished)
-
-
-@app.command()
-def report(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR...",
-            help="Folders with results in them: of reproduce, run and compare.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html",
-            help="Write to this file, not to DIR/report.html; needed with several folders.",
-        ),
-    ] = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Gather results into one HTML page that needs nothing else."""
-    from rich.text import Text
-
-    from spillway.show import report as pages
-
-    if out is None and len(folders) > 1:
-        hint = "name the page's file: --out FILE.html"
-        raise ScenarioError(f"a page about {len(folders)} folders has no place of its own", hint)
-    written = pages.write(folders, out or folders[0] / "report.html", force)
-    kinds = {
-        "figures": "figure",
-        "comparisons": "comparison",
-        "studies": "study",
-        "runs": "run",
-    }
-    parts = [
-        f"{n} {one if n == 1 else kind}" for kind, one in kinds.items() if (n := written[kind])
-    ]
-    display(written, Text(f"{', '.join(parts)}: written to {written['report']}", "dim"), as_json)

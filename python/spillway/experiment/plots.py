@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import statistics
 import textwrap
 from collections.abc import Sequence
@@ -15,7 +14,9 @@ from spillway.base.folder import check_file, whole_file
 from spillway.experiment.statistics import Measured, measured
 from spillway.result.metrics import of_plot
 from spillway.result.summary_paths import Summary
-from spillway.show.palette import COLOURS, FONTS, MARKERS
+from spillway.show import drawing
+from spillway.show.drawing import PLAIN
+from spillway.show.palette import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def comparison(shown: Experiment, file: Path) -> None:
 
     check(file, len(shown.variants))
     # Dollar signs in names do not begin formulas.
-    with mpl.rc_context({**FONTS, "text.parse_math": False}), whole_file(file) as partial:
+    with mpl.rc_context(dict(PLAIN)), whole_file(file) as partial:
         figure = drawn(shown)
         dpi = min(_DPI, _MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(partial, format=file.suffix[1:], dpi=dpi)
@@ -69,10 +70,8 @@ def svg(shown: Experiment) -> bytes:
     """The same as SVG. The same comparison gives the same file."""
     import matplotlib as mpl
 
-    file = io.BytesIO()
-    with mpl.rc_context({**FONTS, "text.parse_math": False, "svg.hashsalt": "spillway"}):
-        drawn(shown).savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    with mpl.rc_context(dict(PLAIN)):
+        return drawing.svg(drawn(shown))
 
 
 def drawn(shown: Experiment) -> Figure:

@@ -1,0 +1,69 @@
+"""What commands that run scenarios have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from spillway.base import core, parquet
+from spillway.base.errors import ScenarioError
+from spillway.cli.output import FAILED, INTERRUPTED, say
+
+if TYPE_CHECKING:
+    from spillway.result.result import Result
+    from spillway.scenario.scenario import Scenario
+
+
+def scenario_of(
+    source: str, assignments: Iterable[str] | None, plugins: Iterable[str] | None
+) -> Scenario:
+    """The scenario that a command's arguments name."""
+    from spillway.plugins import load
+    from spillway.scenario.scenario import Scenario
+
+    return Scenario.load(source).plug(*map(load, plugins or ())).set(*(assignments or ()))
+
+
+def seeds_of_options(seed: int | None, seeds: str | None) -> list[int] | None:
+    """The seeds of `--seed` or `--seeds`, of which there may be one."""
+    from spillway.base.arguments import seeds_of
+
+    if seed is not None and seeds is not None:
+        raise ScenarioError("--seed and --seeds are both there", "choose one of them")
+    if seeds is not None:
+        return seeds_of(seeds)
+    return None if seed is None else [seed]
+
+
+def exit_for(status: str) -> None:
+    """Ends the program with the exit status of a run that was interrupted or deadlocked."""
+    if status == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if status == "deadlock":
+        say(
+            "deadlock: ports pause each other for ever; `pauses.deadlock` in the summary names them"
+        )
+        raise typer.Exit(FAILED)
+
+
+def note_empty(results: Iterable[Result]) -> None:
+    """Says which tables that were asked for are empty."""
+    empty: dict[str, list[Path]] = {}
+    for result in results:
+        if result.folder is None:
+            continue
+        for name in result.names():
+            file = result.folder / f"{name}.parquet"
+            if name not in core.Simulation.always() and not parquet.rows(file):
+                empty.setdefault(name, []).append(file)
+    for name, files in empty.items():
+        more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
+        say(f"note: nothing to record for {name}: {files[0]} has no rows{more}")
+
+
+def recorded(scenario: Scenario) -> list[str]:
+    """The tables that a run records because it is asked to."""
+    return sorted(set(scenario.checked().tables).difference(core.Simulation.always()))

@@ -1,0 +1,174 @@
+"""Variants side by side, and beside their baselines, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from spillway.experiment.pair import Pair
+from spillway.experiment.statistics import Measured, mean
+from spillway.result.metrics import Metric
+from spillway.show.tables import FEW, SHOWN, STATUS_STYLES, SideBySide
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is shown of an experiment."""
+
+    name: str
+    status: str
+    seeds: Sequence[int]
+    labels: Sequence[str]
+    """Of all variants; what follows has one entry for each of them."""
+    counts: Sequence[int]
+    """How many runs are there."""
+    total: int
+    """How many runs are asked for, of all variants together."""
+    columns: Sequence[Measured]
+    marked: Sequence[int | None]
+    """For each column the variant that is best."""
+    identical: Sequence[bool]
+    """Whether all runs came to the same."""
+    folder: Path | None
+
+
+def experiment(shown: Seen) -> RenderableType:
+    """Variants side by side: the means over their seeds, with intervals."""
+    title = _experiment_title(shown)
+    if not sum(shown.counts):
+        return title
+    columns, marked = shown.columns, shown.marked
+    metrics = [column.metric for column in columns]
+    labels = _labels(shown)
+    same = shown.identical
+    judged = [metric for metric in metrics if metric.less_is_better]
+    won = [metric.name for metric, place in zip(metrics, marked, strict=True) if place is not None]
+    cells = [
+        [
+            # What is one run several times has no interval.
+            _cell(column, place, place == marked[number], is_repeated=same[place])
+            for place in range(len(labels))
+        ]
+        for number, column in enumerate(columns)
+    ]
+    parts: list[RenderableType] = [title, SideBySide(labels, metrics, cells)]
+    if won:
+        sure = "95%" if len(judged) == 1 else f"95% for all {len(judged)} metrics together"
+        parts.append(Text(f"bold green ({', '.join(won)}): {_WON} (Student's t, {sure})", "dim"))
+    if any(same):
+        which = ", ".join(label for label, one in zip(labels, same, strict=True) if one)
+        parts.append(Text(f"identical in all seeds ({which}): {_SAME}", "dim"))
+    if any(any(column.few) for column in columns):
+        of = "in a run" if len(shown.seeds) == 1 else "in one of the runs"
+        parts.append(Text(f"{FEW} fewer than 10 flows, or queries, beyond it {of}", "dim"))
+    if shown.folder is not None:
+        parts.append(Text(f"kept in {shown.folder}", "dim"))
+    return Group(*parts)
+
+
+_WON = "below every other variant; no interval of the differences, seed by seed, reaches 0"
+_SAME = (
+    "nothing is drawn, neither traffic nor clocks; other paths, if there are several, come with "
+    "--vary routing.hash_seed=1,2,3"
+)
+
+
+def _experiment_title(shown: Seen) -> Text:
+    """What was run, and how much of it."""
+    counts, done = shown.counts, sum(shown.counts)
+    if len(shown.seeds) == 1:
+        of = f"seed {shown.seeds[0]}"
+    elif min(counts) == max(counts):
+        of = f"n = {counts[0]} seeds, mean ± 95% interval"
+    else:
+        of = "n seeds, mean ± 95% interval"
+    if done < shown.total:
+        of += f", {done} of {shown.total} runs"
+    title = Text.assemble((shown.name, "bold"), f"  {of}  ")
+    title.append(shown.status, STATUS_STYLES[shown.status])
+    return title
+
+
+def _labels(shown: Seen) -> Sequence[str]:
+    """The names of variants, with the number of runs where these differ."""
+    counts = shown.counts
+    if min(counts) == max(counts):
+        return shown.labels
+    return [f"{name} n={count}" for name, count in zip(shown.labels, counts, strict=True)]
+
+
+def _cell(column: Measured, place: int, is_best: bool, is_repeated: bool) -> Text:
+    """A mean and, below it, its interval; if some in a column are marked, all have room for it.
+
+    Where fewer runs have the number than there are, it says how many.
+    """
+    show = SHOWN[column.metric.show]
+    values = list(column.values[place].values())
+    own = mean(values[:1] if is_repeated else values)
+    mark = (FEW if column.few[place] and own.mean is not None else " ") if any(column.few) else ""
+    text = Text.assemble((show(own.mean), "bold green" if is_best else ""), mark)
+    if own.half is not None:
+        text.append(f"\n±{show(own.half)}{mark and ' '}", "dim not bold")
+    if not is_repeated and 0 < own.n < len(values):
+        text.append(f"\nn={own.n}{mark and ' '}", "dim not bold")
+    return text
+
+
+def pairs(shown: Sequence[Pair], metrics: Sequence[Metric]) -> RenderableType:
+    """Variants beside their baselines: differences, and what can be said of them."""
+    against = list(dict.fromkeys(pair.against for pair in shown))
+    by_variant: dict[int, list[Pair]] = {}
+    for pair in shown:
+        by_variant.setdefault(pair.place, []).append(pair)
+    labels = [
+        each[0].label if len(against) == 1 else f"{each[0].label} against {each[0].against}"
+        for each in by_variant.values()
+    ]
+    most = max((pair.found.n for pair in shown), default=0)
+    cells = [
+        [_pair_cell(each[number], metric, most) for each in by_variant.values()]
+        for number, metric in enumerate(metrics)
+    ]
+    of = f"against {against[0]}" if len(against) == 1 else "in pairs"
+    title = Text.assemble(
+        (of, "bold"), f"  n = {most}, differences with the same seeds ± 95% interval"
+    )
+    count = len(shown)
+    sure = "95%" if count == 1 else f"95% for all {count} of them together"
+    told = (
+        f"green and red: below and above, by Student's t, {sure}; dim: no difference that these "
+        "seeds could show"
+    )
+    return Group(title, SideBySide(labels, metrics, cells), Text(told, "dim"))
+
+
+def _pair_cell(pair: Pair, metric: Metric, most: int) -> Text:
+    """A difference in percent, or in the metric's unit where the baseline is 0.
+
+    It says of how many seeds it is, where others are of more.
+    """
+    found = pair.found
+    if found.difference is None:
+        return Text("-")
+    if pair.told == "identical":
+        return Text("identical", "dim")
+    is_part = bool(found.baseline)
+    scale = 100.0 / abs(found.baseline) if found.baseline else 1.0
+
+    def show(value: float) -> str:
+        return f"{value * scale:.1f}%" if is_part else SHOWN[metric.show](value)
+
+    style = {"below": "bold green", "above": "bold red"}.get(pair.told, "dim")
+    if not metric.less_is_better and pair.told in ("below", "above"):
+        style = "bold"
+    sign = "+" if found.difference > 0 else "-" if found.difference < 0 else ""
+    text = Text(f"{sign}{show(abs(found.difference))}", style)
+    if found.half is not None:
+        text.append(f"\n±{show(found.half)}", "dim not bold")
+    if found.n < most:
+        text.append(f"\nn={found.n}", "dim not bold")
+    return text
