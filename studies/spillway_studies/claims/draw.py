@@ -11,7 +11,6 @@ import numpy as np
 
 from spillway.show.drawing import drawing_of, log_scale
 from spillway.show.palette import COLOURS, MARKERS
-from spillway_studies.claims import samples
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.tally import seeds_in_words
 
@@ -175,21 +174,14 @@ class Distributions:
 
     def _point(self, upper: Axes, lower: Axes, results: Results, place: int) -> None:
         for number, scheme in enumerate(results.figure.schemes):
-            tables = [
-                outcome.samples
-                for outcome in results.at(place, scheme.name).values()
-                if outcome.samples is not None
-            ]
             style = {
                 "color": style_of(scheme, number)["color"],
                 "linestyle": ("-", "--", "-.", ":")[number % 4],
             }
-            every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
-            part = np.arange(1, len(every) + 1) / len(every)
-            upper.step(every, part, where="post", label=scheme.name, **style)
-            incast = np.sort(np.concatenate([samples.select(t, "incast") for t in tables]))
-            beyond = 1 - np.arange(len(incast)) / max(1, len(incast))
-            lower.step(incast, beyond, where="post", **style)
+            every, at_most, _ = results.distribution(place, scheme.name, "all")
+            upper.step(every, at_most, where="post", label=scheme.name, **style)
+            incast, _, at_least = results.distribution(place, scheme.name, "incast")
+            lower.step(incast, at_least, where="post", **style)
         upper.set_xscale("log")
         lower.set_yscale("log")
         lower.set_xlabel("slowdown")

@@ -51,6 +51,9 @@ class Figure:
     nothing need show it.
     """
 
+    tells: tuple[str, ...] = ()
+    """How the numbers of single runs begin that its page tells."""
+
     def scale(self, name: str) -> Scale | None:
         """How much of it is run at a scale; a figure without a `page` scale is quick there."""
         return self.scales.get("quick" if name == "page" and name not in self.scales else name)

@@ -51,6 +51,8 @@ class Finding:
             "formula": claim.formula.text,
             "is_change": claim.formula.is_change,
             "over": self.over,
+            "at": dict(claim.over.where),
+            "series": list(claim.formula.schemes),
             "exploratory": self.exploratory,
             "is_again": claim.is_again,
             "rule": claim.rule.text,

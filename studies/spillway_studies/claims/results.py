@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from spillway_studies.claims import samples
 from spillway_studies.claims.metric import REPLICATES, BySeed, Measured, Metric, of_each, total
 from spillway_studies.claims.point import Outcome
 
@@ -12,6 +15,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from spillway_studies.claims.figure import Figure
+
+
+STEP = "series.step_us"
+"""The metric that holds the time between two values of a series, in microseconds."""
+Curve: TypeAlias = tuple[int, str, int, str]
+"""The place of a point, a scheme, a seed (or 0 for all of them), and a name."""
+_MOST = 400
+"""The most points of a distribution that are drawn."""
 
 
 class Results:
@@ -26,6 +37,8 @@ class Results:
         self.figure = figure
         self.seeds = seeds
         self._outcomes = outcomes
+        self.drawn: dict[Curve, list[float]] = {}
+        """The curves that were asked for: what a plot needs beside metrics."""
         self._measured: dict[tuple[Metric, int, tuple[int, ...], bool], dict[str, Measured]] = {}
 
     @property
@@ -61,6 +74,46 @@ class Results:
         each = (self.measured(metric, place, scheme, (seed,), False) for seed in self.seeds)
         known = [one.value for one in each if one.value is not None]
         return min(known), max(known)
+
+    def curve(self, place: int, scheme: str, seed: int, name: str) -> list[float]:
+        """A series of a run: see `spillway_studies.claims.series`."""
+        numbers = self._outcomes[place, scheme, seed].numbers
+        found: list[float] = []
+        while (number := numbers.get(f"series.{name}.{len(found)}")) is not None:
+            found.append(number)
+        return self._told((place, scheme, seed, name), found)
+
+    def step_ms(self, place: int, scheme: str, seed: int) -> float:
+        """The time between two values of the series of a run, in milliseconds."""
+        step = self._outcomes[place, scheme, seed].numbers.get(STEP) or 1.0
+        return self._told((place, scheme, seed, STEP), [step])[0] / 1000
+
+    def distribution(self, place: int, scheme: str, name: str) -> tuple[list[float], ...]:
+        """Slowdowns of a class, and the shares of flows that have at most, and at least, as much.
+
+        Of many flows there are some, all over the range and towards its end.
+        """
+        tables = [outcome.samples for outcome in self.at(place, scheme).values()]
+        parts = [samples.select(table, name) for table in tables if table is not None]
+        found = np.sort(np.concatenate(parts)) if parts else np.empty(0)
+        total = len(found)
+        kept = np.arange(total)
+        if total > _MOST:
+            ends = total - np.geomspace(1, total, _MOST // 2)
+            evenly = np.linspace(0, total - 1, _MOST // 2)
+            kept = np.unique(np.concatenate([evenly, ends]).astype(int))
+        shares = {
+            f"{name}": found[kept],
+            f"{name} at most": (kept + 1) / max(1, total),
+            f"{name} at least": 1 - kept / max(1, total),
+        }
+        return tuple(
+            self._told((place, scheme, 0, each), values.tolist()) for each, values in shares.items()
+        )
+
+    def _told(self, curve: Curve, values: list[float]) -> list[float]:
+        self.drawn[curve] = values
+        return values
 
     def is_informative(self, place: int) -> bool:
         """Whether anything was lost under some scheme; always true if drops are not counted.

@@ -9,15 +9,12 @@ from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.claims.draw import finish
 from spillway_studies.claims.metric import Metric
+from spillway_studies.claims.results import STEP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from spillway_studies.claims.point import Outcome
     from spillway_studies.claims.results import Results
-
-STEP = "series.step_us"
-"""The metric that holds the time between two values of a series, in microseconds."""
 
 
 def numbers(series: dict[str, list[float]], step_us: float) -> dict[str, float]:
@@ -28,14 +25,6 @@ def numbers(series: dict[str, list[float]], step_us: float) -> dict[str, float]:
         for place, value in enumerate(values)
     }
     return {**named, STEP: step_us}
-
-
-def values(outcome: Outcome, name: str) -> list[float]:
-    """The series with this name, up to its end."""
-    found: list[float] = []
-    while (number := outcome.numbers.get(f"series.{name}.{len(found)}")) is not None:
-        found.append(number)
-    return found
 
 
 @dataclass(frozen=True)
@@ -70,12 +59,11 @@ class OverTime:
             for place, scheme in enumerate(schemes):
                 band, column = divmod(place, across)
                 own = axes[band * rows : (band + 1) * rows, column]
-                outcome = results.at(0, scheme.name)[seed]
-                step = (outcome.numbers.get(STEP) or 1.0) / 1000
+                step = results.step_ms(0, scheme.name, seed)
                 for row, panel in enumerate(self.panels):
                     own[row].sharey(axes[row, 0])
                     for number, (name, label) in enumerate(panel.series):
-                        found = values(outcome, name)
+                        found = results.curve(0, scheme.name, seed, name)
                         times = [step * place for place in range(len(found))]
                         own[row].plot(times, found, color=COLOURS[number], label=label)
                     own[row].set_title(f"{scheme.name}: {panel.title}" if row == 0 else panel.title)

@@ -72,9 +72,10 @@ def _values(metric: Metric, results: Results) -> dict[str, Any]:
     for scheme in results.figure.schemes:
         rows = []
         for place in range(len(results.figure.points)):
-            value = results.measured(metric, place, scheme.name).value
-            ends = None if value is None else results.ends(metric, place, scheme.name)
-            rows.append({"value": value, "spread": ends})
+            found = results.measured(metric, place, scheme.name)
+            ends = None if found.value is None else results.ends(metric, place, scheme.name)
+            is_interval = found.interval is not None
+            rows.append({"value": found.value, "spread": ends, "is_interval": is_interval})
         schemes[scheme.name] = rows
     return {"name": metric.name, "unit": metric.unit, "schemes": schemes}
 

@@ -54,6 +54,12 @@ def reproduce(
     force: Annotated[
         bool, typer.Option("--force", help="Replace figures that --out has there.")
     ] = False,
+    publish: Annotated[
+        bool,
+        typer.Option(
+            "--publish", help="Keep what pages show in the studies' own folders, as data."
+        ),
+    ] = False,
     cache: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +73,7 @@ def reproduce(
     """Run figures of papers again: data, plots, and a verdict on every claim."""
     from spillway.base.arguments import seeds_of
     from spillway_studies import catalogue
-    from spillway_studies.claims import harness, tables, write
+    from spillway_studies.claims import harness, published, tables, write
     from spillway_studies.claims.cache import Cache, default_folder
 
     if list_ or figure == "list":
@@ -104,6 +110,10 @@ def reproduce(
     for results in found:
         findings = write.findings(results)
         summary = write.document(results, findings, scale)
+        if publish:
+            more = f" --seeds {seeds}" if seeds is not None else ""
+            command = f"spillway reproduce {results.figure.name} --scale {scale}{more}"
+            published.publish(results, summary, command)
         folder = None if out is None else write.write(results, summary, out, force)
         documents.append({**summary, "folder": None if folder is None else str(folder)})
         parts.append(tables.claims(summary, folder))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from spillway_studies.aqms.figures.setup import ABOUT, CREDENCE, LEAF_SPINE, PRED, Network
+from spillway_studies.aqms.figures.setup import ABOUT, CREDENCE, LEAF_SPINE, PRED, TOLD, Network
 from spillway_studies.claims.axes import Point, Scale, along
 from spillway_studies.claims.figure import Figure
 from spillway_studies.pred.figures.setup import WEBSEARCH
@@ -38,6 +38,7 @@ def _network(
         schemes=network.schemes,
         scales=sizes,
         told_by="marks",
+        tells=TOLD,
     )
 
 

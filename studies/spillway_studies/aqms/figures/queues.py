@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spillway_studies.aqms.figures.networks import scales
-from spillway_studies.aqms.figures.setup import ABOUT, LEAF_SPINE, REACTING, scheme
+from spillway_studies.aqms.figures.setup import ABOUT, LEAF_SPINE, REACTING, TOLD, scheme
 from spillway_studies.claims.axes import Point
 from spillway_studies.claims.figure import Figure
 
@@ -48,4 +48,5 @@ FIGURE = Figure(
     ),
     scales=scales("duration=5ms", "duration=50ms", "duration=365ms"),
     told_by="marks",
+    tells=TOLD,
 )

@@ -119,3 +119,6 @@ ABOUT = (
     "All AQMs of a network follow from one threshold, and sharing is the scenario's own. Losses, "
     "marks and timeouts are those of whole runs."
 )
+
+TOLD = ("fct_slowdown.", "drops.", "marks")
+"""How the numbers begin that the page tells of single runs."""

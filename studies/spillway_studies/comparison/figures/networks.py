@@ -5,6 +5,7 @@ from spillway_studies.claims.figure import Figure
 from spillway_studies.comparison.figures.setup import (
     ABOUT,
     TIERS,
+    TOLD,
     TRAINED,
     Numbers,
     run_of,
@@ -37,6 +38,7 @@ def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -
             "page": full,
             "full": full,
         },
+        tells=TOLD,
     )
 
 

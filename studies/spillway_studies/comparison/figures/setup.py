@@ -77,3 +77,6 @@ ABOUT = (
     "until then Smartbuf learns. Of Smartbuf there are two readings, and ABM is also there as in "
     "its authors' program."
 )
+
+TOLD = ("fct_slowdown.", "query_us.", "goodput_gbps.all", "lost.")
+"""How the numbers begin that the page tells of single runs."""

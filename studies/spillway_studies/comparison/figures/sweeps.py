@@ -7,6 +7,7 @@ from spillway_studies.claims.metric import Number
 from spillway_studies.comparison.figures.setup import (
     ABOUT,
     TIERS,
+    TOLD,
     TRAINED,
     Numbers,
     run_of,
@@ -69,6 +70,7 @@ def _sweep(axis: str, points: tuple[Point, ...], label: str) -> Figure:
         schemes=(*schemes(), TIERS),
         scales=SCALES,
         plot=Lines(PANELS, axis, label),
+        tells=TOLD,
     )
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.show.drawing import drawing_of
-from spillway_studies.claims import series
 from spillway_studies.claims.axes import Scale
 from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
 from spillway_studies.claims.draw import finish, style_of
@@ -62,8 +61,10 @@ class Shares:
             for row, place in zip(axes, self.places, strict=True):
                 for axis, name in zip(row, ("fct", "waiting"), strict=True):
                     for number, scheme in enumerate(results.figure.schemes):
-                        outcomes = results.at(place, scheme.name).values()
-                        drawn = np.mean([series.values(each, name) for each in outcomes], axis=0)
+                        each = [
+                            results.curve(place, scheme.name, seed, name) for seed in results.seeds
+                        ]
+                        drawn = np.mean(each, axis=0)
                         style = {
                             "color": style_of(scheme, number)["color"],
                             "linestyle": ("-", "--", "-.", ":")[number % 4],
@@ -95,8 +96,7 @@ class OverTime:
             for axis, place in zip(axes[:, 0], self.places, strict=True):
                 for number, scheme in enumerate(results.figure.schemes):
                     if scheme.name in self.schemes:
-                        outcome = results.at(place, scheme.name)[results.seeds[0]]
-                        held = series.values(outcome, "queue")
+                        held = results.curve(place, scheme.name, results.seeds[0], "queue")
                         times = np.linspace(begin, end, len(held))
                         colour = style_of(scheme, number)["color"]
                         axis.plot(times, held, color=colour, linewidth=0.8, label=scheme.name)

@@ -9,13 +9,12 @@ from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.claims.draw import finish, style_of
 from spillway_studies.claims.metric import Metric
-from spillway_studies.claims.series import STEP, values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from spillway_studies.claims.point import Outcome
+    from spillway_studies.claims.axes import Scheme
     from spillway_studies.claims.results import Results
 
 
@@ -55,7 +54,7 @@ class Overlaid:
                         colour = style_of(scheme, number)["color"]
                         if self.every_seed:
                             colour = COLOURS[place % len(COLOURS)]
-                        self._line(axis, results.at(0, scheme.name)[seed], panel.series, colour)
+                        self._line(axis, results, scheme, seed, panel.series, colour)
                         if label not in named:
                             # The legend is made from the first panel's lines.
                             axes[0].plot([], [], color=colour, label=label)
@@ -68,8 +67,10 @@ class Overlaid:
             finish(drawing, results, axes[0], note)
         return drawing
 
-    def _line(self, axis: Axes, outcome: Outcome, name: str, colour: str) -> None:
-        found = values(outcome, name)
-        step = (outcome.numbers.get(STEP) or 1.0) / 1000
+    def _line(
+        self, axis: Axes, results: Results, scheme: Scheme, seed: int, name: str, colour: str
+    ) -> None:
+        found = results.curve(0, scheme.name, seed, name)
+        step = results.step_ms(0, scheme.name, seed)
         times = [self.begin_ms + step * (place + 1) for place in range(len(found))]
         axis.plot(times, found, color=colour, linewidth=0.8)

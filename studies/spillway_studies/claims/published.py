@@ -1,0 +1,132 @@
+"""What figures came to, as the repository keeps it: the numbers that pages are made from.
+
+A figure's numbers are in `results` beside its paper's page: its summary as JSON and, for what a
+plot draws beside metrics, or a page tells of single runs, Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.base import parquet
+from spillway.base.errors import SpillwayError
+from spillway_studies.claims.results import Results
+
+if TYPE_CHECKING:
+    from spillway_studies.claims.figure import Figure
+    from spillway_studies.claims.metric import Metric
+
+HOME = Path(__file__).parents[1]
+
+
+def place(name: str) -> Path:
+    """Where a figure's numbers are, without the ending."""
+    paper, _, figure = name.partition("/")
+    return HOME / paper / "results" / figure
+
+
+def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
+    """Keeps a figure's numbers; the same numbers give the same files."""
+    import pyarrow as pa
+
+    figure = results.figure
+    file = place(figure.name)
+    file.parent.mkdir(exist_ok=True)
+    kept = {**summary, "command": command}
+    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+    # A line for each entry, so that a change can be read.
+    lines = text.replace('},{"', '},\n{"').replace('],"', '],\n"')
+    file.with_name(f"{file.name}.json").write_text(f"{lines}\n", encoding="utf-8")
+    if figure.plot is not None:
+        figure.plot(results)
+    if results.drawn:
+        names = ("place", "scheme", "seed", "name")
+        rows = [
+            {**dict(zip(names, curve, strict=True)), "values": values}
+            for curve, values in results.drawn.items()
+        ]
+        _write(pa.Table.from_pylist(rows), file, "curves")
+    if figure.tells:
+        numbers = results.numbers()
+        kept_names = [name for name in numbers.column_names if _is_told(name, figure)]
+        _write(numbers.select(kept_names), file, "runs")
+    return file
+
+
+def _is_told(name: str, figure: Figure) -> bool:
+    axes = (*figure.points[0].values, "scheme", "seed")
+    return name in axes or name.startswith(figure.tells)
+
+
+def _write(table: Any, file: Path, what: str) -> None:
+    parquet.write(table, file.with_name(f"{file.name}.{what}.parquet"))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A number that is published, and its 95% interval if it has one."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+
+
+class Published(Results):
+    """The published numbers of a figure, which its plot takes for results."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.file = place(figure.name)
+        try:
+            text = self.file.with_name(f"{self.file.name}.json").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            hint = f"spillway reproduce {figure.name} --scale page --publish"
+            raise SpillwayError(f"no numbers of {figure.name} are published", hint) from None
+        self.summary: dict[str, Any] = json.loads(text)
+        super().__init__(figure, tuple(self.summary["seeds"]), {})
+        self._metrics = {each["name"]: each["schemes"] for each in self.summary["metrics"]}
+
+    def measured(self, metric: Metric, place: int, scheme: str, *_: object, **__: object) -> Any:
+        """A metric of a point."""
+        row = self._metrics[metric.name][scheme][place]
+        return _Known(row["value"], row["spread"] if row["is_interval"] else None)
+
+    def ends(self, metric: Metric, place: int, scheme: str) -> tuple[float, float]:
+        """The spread of a known metric."""
+        low, high = self._metrics[metric.name][scheme][place]["spread"]
+        return low, high
+
+    def is_informative(self, place: int) -> bool:
+        """Whether schemes could differ at a point."""
+        return bool(self.summary["points"][place]["informative"])
+
+    def curve(self, place: int, scheme: str, seed: int, name: str) -> list[float]:
+        """A series of a run."""
+        return self._curves[place, scheme, seed, name]
+
+    def step_ms(self, place: int, scheme: str, seed: int) -> float:
+        """The time between two values of the series of a run, in milliseconds."""
+        return self._curves[place, scheme, seed, "series.step_us"][0] / 1000
+
+    def distribution(self, place: int, scheme: str, name: str) -> tuple[list[float], ...]:
+        """Slowdowns of a class, and the shares of flows with at most, and at least, as much."""
+        names = (name, f"{name} at most", f"{name} at least")
+        return tuple(self._curves[place, scheme, 0, each] for each in names)
+
+    @cached_property
+    def _curves(self) -> dict[tuple[int, str, int, str], list[float]]:
+        table = parquet.read(self.file.with_name(f"{self.file.name}.curves.parquet"))
+        return {
+            (row["place"], row["scheme"], row["seed"], row["name"]): row["values"]
+            for row in table.to_pylist()
+        }
+
+    @cached_property
+    def runs(self) -> list[dict[str, Any]]:
+        """The numbers of all runs: a row for each, with its point, scheme and seed."""
+        table = parquet.read(self.file.with_name(f"{self.file.name}.runs.parquet"))
+        rows: list[dict[str, Any]] = table.to_pylist()
+        return rows
