@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python docs check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway, with the studies
 build: $(VENV)/.studies
@@ -122,6 +122,10 @@ fuzz-rust: $(VENV)/.tools
 fuzz-python: build
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -q -s tests/test_readers.py
 
+## docs: all pages, with their tables and plots, in build/docs/index.html
+docs: build
+	$(BIN)/python docs/build.py
+
 ## lint: formatting, clippy, documentation, types
 lint: lint-rust lint-python
 
@@ -136,6 +140,7 @@ lint-python: build
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(MAKE) docs
 
 ## check: what CI asks for, but for test-slow
 check: lint test

@@ -152,7 +152,8 @@ def test_the_page_has_all_metrics_and_no_others():
     empty = json.loads(_core.Simulation(Scenario.of(text).read()).summary())
     known = set(metrics.catalogue([empty]))
     told = set()
-    rows = PAGE.read_text(encoding="utf-8").partition("| metric | |")[2].partition("\n\n")[0]
+    page = PAGE.read_text(encoding="utf-8")
+    rows = page.partition("| metric | meaning |")[2].partition("\n\n")[0]
     for row in rows.splitlines()[2:]:
         names = re.findall(r"`([^`]+)`", row.split("|")[1])
         stem = names[0].partition(".")[0]

@@ -306,29 +306,9 @@ def test_whatever_a_hook_is_told_explains_itself(told):
 
 def test_the_tutorial_shows_the_example():
     text = (plugins.EXAMPLES.parent / "docs/plugins.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks[0] == (plugins.EXAMPLES / "my_dt.py").read_text(encoding="utf-8")
-    assert blocks[0].count("\n") < 25
-
-
-def test_the_tutorials_commands(command, monkeypatch):
-    text = (plugins.EXAMPLES.parent / "docs/plugins.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^    spillway ((?:.*\\\n)*.*)$", text, re.MULTILINE)
-    commands = [line.replace("\\\n", " ").split() for line in lines]
-    for arguments in [each for each in commands if "DIR" not in each]:
-        arguments = [
-            each.replace("examples/", f"{plugins.EXAMPLES}/").replace(
-                "duration=2ms", "duration=200us"
-            )
-            for each in arguments
-        ]
-        assert command(*arguments).status == 0, arguments
-    assert ["list", "sharing"] in [each[:2] for each in commands]
-    monkeypatch.syspath_prepend(plugins.EXAMPLES)
-    _, *snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    for snippet in snippets:
-        exec(snippet.replace("duration=2ms", "duration=200us"), {})
-    assert len(snippets) == 2
+    (shown,) = re.findall(r"cat > my_dt.py <<'END'\n(.*?)END\n", text, re.DOTALL)
+    assert shown == (plugins.EXAMPLES / "my_dt.py").read_text(encoding="utf-8")
+    assert shown.count("\n") < 25
 
 
 def test_a_result_has_the_plug_in_with_it(command, tmp_path):

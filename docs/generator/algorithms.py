@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from generator.catalogue import (
+    ALGORITHMS,
     CATALOGUE,
-    DOCS,
     ROOMS,
     ROOT,
     Json,
@@ -17,17 +17,18 @@ from generator.catalogue import (
     source_of,
 )
 from generator.markdown import code, key_table, linked, sentence, table
-from spillway.show.tables import changing
+from generator.transports import own_keys, presets
+from spillway.scenario.catalogue import changing
 
 
-def algorithm_pages(catalogue: Json) -> dict[Path, str]:
+def algorithm_pages() -> dict[Path, str]:
     """A page for every algorithm, and the index."""
     pages: dict[Path, str] = {}
     index = ["# Algorithms", "", INDEX_HEAD]
     for room, (heading, key, _) in ROOMS.items():
         rows = []
-        for entry in catalogue[room]:
-            page = DOCS / "algorithms" / page_name(room, entry["id"])
+        for entry in CATALOGUE[room]:
+            page = ALGORITHMS / page_name(room, entry["id"])
             if page in pages:
                 raise SystemExit(f"two algorithms of {room} are called {entry['id']}")
             pages[page] = algorithm_page(room, entry, page)
@@ -35,7 +36,7 @@ def algorithm_pages(catalogue: Json) -> dict[Path, str]:
         index += ["", f"## {heading}: `{key}`", "", table(["id", ""], rows)]
         if room in LEFT_OUT:
             index += ["", LEFT_OUT[room]]
-    pages[DOCS / "algorithms" / "README.md"] = "\n".join(index) + "\n"
+    pages[ALGORITHMS / "README.md"] = "\n".join(index) + "\n"
     return pages
 
 
@@ -62,8 +63,8 @@ Related work on marking that is not here:
 - **HULL** (Alizadeh et al., NSDI 2012): marks by phantom queues, which are drained at less than the
   line's rate.
 
-[All AQMs side by side](../aqms.md) compares those that are, under three transports in three
-networks.""",
+[All AQMs side by side](../../studies/spillway_studies/aqms/paper.md) compares those that are, under
+three transports in three networks.""",
 }
 """What a room's list is followed by: what it lacks, and where it is compared."""
 
@@ -88,24 +89,20 @@ def algorithm_page(room: str, entry: Json, page: Path) -> str:
         if heading == "Validation":
             body = re.sub(r"\bbelow\b", "in the tests of that file", body)
         lines += ["", f"## {heading}", "", body]
-    lines += ["", "## Parameters", ""]
+    lines += ["", "## Parameters", "", key_table(keys_of(room, entry))]
+    if entry.get("changes"):
+        lines += ["", f"{changing(entry, code)} See docs/stepping.md."]
     if room == "transport":
-        own = own_keys(entry["id"])
-        if own:
-            lines += [key_table(key for key in entry["keys"] if key["name"] in own), ""]
-        keys = "All other keys" if own else "Its keys"
-        lines += [f"{keys}: [`[transport]`](../scenario.md#transport)."]
-    else:
-        lines += [key_table(entry["keys"])]
-        if entry.get("changes"):
-            lines += ["", f"{changing(entry, code)} See docs/stepping.md."]
+        lines += ["", f"It also has the {SHARED}."]
+        if preset := presets(entry):
+            lines += ["", "## Values of presets", "", preset]
     return linked("\n".join(lines), page) + "\n"
 
 
-def own_keys(id: str) -> set[str]:
-    """The keys of a transport that no other one has."""
-    kinds = {
-        entry["id"]: {key["name"] for key in entry["keys"]} for entry in CATALOGUE["transport"]
-    }
-    others = set().union(*(keys for kind, keys in kinds.items() if kind != id))
-    return kinds[id] - others
+SHARED = "[keys that transports share](../scenario/transport.md#keys-that-transports-share)"
+
+
+def keys_of(room: str, entry: Json) -> list[Json]:
+    """The keys on an algorithm's page."""
+    keys: list[Json] = own_keys(entry) if room == "transport" else entry["keys"]
+    return keys

@@ -10,6 +10,8 @@ from spillway.base import core
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
+ALGORITHMS = DOCS / "algorithms"
+SCENARIO = DOCS / "scenario"
 SWITCH = ROOT / "crates/spillway-switch/src"
 NET = ROOT / "crates/spillway-net/src"
 

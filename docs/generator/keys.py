@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import spillway
-from generator.catalogue import Json
+from generator.catalogue import CATALOGUE, Json
 from generator.markdown import code, takes
 
 UNKNOWN = "z" * 40
@@ -40,8 +40,10 @@ class Section:
         return found
 
     def _names(self, given: Json) -> list[str]:
-        hint = refusal(self.build({**given, UNKNOWN: 1})).hint or ""
-        return hint.removeprefix("valid here: ").split(", ")
+        error = refusal(self.build({**given, UNKNOWN: 1}))
+        if ": missing" in str(error):
+            return [str(error).partition(": missing")[0].rpartition(".")[2]]
+        return (error.hint or "").removeprefix("valid here: ").split(", ")
 
     def _takes(self, given: Json, name: str) -> str:
         problem = str(refusal(self.build({**given, **self.most, name: WRONG}))).splitlines()[0]
@@ -103,6 +105,9 @@ def graph(tables: str, /, **given: Any) -> Section:
     return Section(build, (given,), resolved=lambda whole: whole["topology"][tables][-1])
 
 
+FLOWS: Json = {"name": "t", "kind": "persistent", "receiver": 0}
+OF_FLOWS = {"flows_per_pair", "start", "stop", "stagger", "pairs", "senders", "receiver"}
+OF_TRANSPORTS = {key["name"] for entry in CATALOGUE["transport"] for key in entry["keys"]}
 EVENT = {"a": "leaf0", "b": "host0", "at": "1us"}
 SET = {"kind": "set", "key": "switch.aqm.threshold", "value": "9pkt", "at": "1us"}
 
@@ -136,6 +141,18 @@ SECTIONS: dict[str, Section] = {
         resolved=lambda whole: whole["switch"]["pfc"],
     ),
     "nic": Section(**within("nic", most={"queues": 64})),
+    "traffic": Section(
+        lambda values: {**BASE, "traffic": [values]},
+        (FLOWS,),
+        (*OF_FLOWS, *OF_TRANSPORTS),
+        resolved=lambda whole: whole["traffic"][0],
+    ),
+    "bound": Section(
+        lambda values: {**BASE, "traffic": [{**FLOWS, "bound": values}]},
+        ({"kind": "constant", "size": "1KB"}, {"kind": "miss"}, {"kind": "model"}),
+        ("kind",),
+        resolved=lambda whole: whole["traffic"][0]["bound"],
+    ),
     "event": Section(
         lambda values: {**BASE, "switch": {"aqm": "ecn"}, "event": [values]},
         ({"kind": "link-down", **EVENT}, {"kind": "link-loss", **EVENT}, SET),

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
-from generator.catalogue import DOCS, ROOT
+from generator.catalogue import ROOT
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-")
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as they are made of them."""
-    headings = re.findall(
-        r"^#+ (.*)", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE
-    )
-    return {
-        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
-    }
+    """The anchors of a page's headings."""
+    return set(map(slug, re.findall(r"^#+ (.*)", FENCE.sub("", text), re.MULTILINE)))
 
 
-def check_links(problems: list[str]) -> None:
-    """Notes the links that lead nowhere."""
-    for page in [*ROOT.glob("*.md"), *DOCS.glob("**/*.md")]:
-        text = page.read_text(encoding="utf-8")
-        for target, anchor in LINK.findall(text):
-            file = page.parent / target if target else page
-            if not file.exists():
+def check_links(pages: Mapping[Path, str], problems: list[str]) -> None:
+    """Notes the links of these pages that lead nowhere; built pages need not be written yet."""
+    for page, text in pages.items():
+        for target, anchor in LINK.findall(FENCE.sub("", text)):
+            file = (page.parent / target).resolve() if target else page
+            if file not in pages and not file.exists():
                 problems.append(f"{page.relative_to(ROOT)}: there is no {target}")
-            elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+            elif anchor and file in pages and anchor not in anchors(pages[file]):
                 problems.append(f"{page.relative_to(ROOT)}: there is no {target}#{anchor}")

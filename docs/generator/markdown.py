@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from generator.catalogue import DOCS, ROOT, Json
+from generator.catalogue import ROOT, Json
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -61,9 +61,9 @@ def linked(text: str, page: Path) -> str:
         return Path(os.path.relpath(file, page.parent)).as_posix()
 
     def to_page(match: re.Match[str]) -> str:
-        return f"[{match[1]}]({seen_from_page(DOCS / match[1])})"
+        return f"[{Path(match[0]).name}]({seen_from_page(ROOT / match[0])})"
 
-    text = re.sub(r"(?<!\]\()(?<![\w/\[])docs/([\w/-]+\.md)", to_page, text)
+    text = re.sub(r"(?<!\]\()(?<![\w/\[])(?:docs|studies)/[\w/-]+\.md", to_page, text)
     for crate in ("spillway-net", "spillway-switch"):
         for test in (ROOT / "crates" / crate / "tests").glob("*.rs"):
             name = f"`tests/{test.name}`"

@@ -1,9 +1,8 @@
-"""Tables of other pages that the catalogue fills."""
+"""Tables about policies and runs that the catalogue fills."""
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from generator.catalogue import CATALOGUE, source_of
@@ -32,20 +31,10 @@ def costs(page: Path) -> str:
     return table(["", *COST.values()], rows)
 
 
-def signals() -> str:
+def signals(_: Path) -> str:
     """What a run can be asked for."""
     rows = [
         [code(row["id"]), row["each"], "yes" if row["is_since"] else "", row["meaning"]]
         for row in CATALOGUE["signals"]
     ]
     return table(["signal", "a number for each", "since the last look", ""], rows)
-
-
-def with_table(page: Path, name: str, written: str) -> str:
-    """The page with its one generated table written anew."""
-    block = re.compile(rf"(<!-- generated: {name} -->).*?(<!-- end -->)", re.DOTALL)
-    text = page.read_text(encoding="utf-8")
-    renewed, number = block.subn(lambda m: f"{m[1]}\n\n{written}\n\n{m[2]}", text)
-    if number != 1:
-        raise SystemExit(f"{page} has {number} blocks <!-- generated: {name} -->")
-    return renewed

@@ -1,4 +1,5 @@
-//! A small change to Credence for which Lemma 1 holds (docs/papers/credence-theory.md).
+//! A small change to Credence for which Lemma 1 holds
+//! (studies/spillway_studies/credence/theory.md).
 //!
 //! The oracle is asked about every packet. Thresholds are the queues of FollowLQD over the packets
 //! that are not predicted as drops. The safeguard uses the whole occupancy instead of the longest

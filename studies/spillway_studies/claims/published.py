@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parents[1]
 
 
+class UnpublishedError(SpillwayError):
+    """The repository has no numbers of a figure."""
+
+
 def place(name: str) -> Path:
     """Where a figure's numbers are, without the ending."""
     paper, _, figure = name.partition("/")
@@ -37,11 +41,11 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
     figure = results.figure
     file = place(figure.name)
     file.parent.mkdir(exist_ok=True)
+    for old in file.parent.glob(f"{figure.short_name}.*"):
+        if old.name.removeprefix(f"{figure.short_name}.") in _ENDINGS:
+            old.unlink()
     kept = {**summary, "command": command}
-    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    # A line for each entry, so that a change can be read.
-    lines = text.replace('},{"', '},\n{"').replace('],"', '],\n"')
-    file.with_name(f"{file.name}.json").write_text(f"{lines}\n", encoding="utf-8")
+    file.with_name(f"{file.name}.json").write_text(_lines(kept), encoding="utf-8")
     if figure.plot is not None:
         figure.plot(results)
     if results.drawn:
@@ -56,6 +60,23 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
         kept_names = [name for name in numbers.column_names if _is_told(name, figure)]
         _write(numbers.select(kept_names), file, "runs")
     return file
+
+
+_ENDINGS = ("json", "png", "curves.parquet", "runs.parquet")
+
+
+def _lines(document: Mapping[str, Any]) -> str:
+    """JSON with a line for every entry, so that a change can be read."""
+
+    def shown(value: object) -> str:
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return (
+                "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n]"
+            )
+        return json.dumps(value, ensure_ascii=False)
+
+    parts = (f"{json.dumps(key)}: {shown(value)}" for key, value in document.items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _is_told(name: str, figure: Figure) -> bool:
@@ -84,15 +105,22 @@ class Published(Results):
             text = self.file.with_name(f"{self.file.name}.json").read_text(encoding="utf-8")
         except FileNotFoundError:
             hint = f"spillway reproduce {figure.name} --scale page --publish"
-            raise SpillwayError(f"no numbers of {figure.name} are published", hint) from None
+            raise UnpublishedError(f"no numbers of {figure.name} are published", hint) from None
         self.summary: dict[str, Any] = json.loads(text)
         super().__init__(figure, tuple(self.summary["seeds"]), {})
         self._metrics = {each["name"]: each["schemes"] for each in self.summary["metrics"]}
 
+    @property
+    def picture(self) -> Path | None:
+        """The plot that is kept where only what was printed of a figure is known."""
+        is_rounded = self.summary.get("is_rounded", False)
+        return self.file.with_name(f"{self.file.name}.png") if is_rounded else None
+
     def measured(self, metric: Metric, place: int, scheme: str, *_: object, **__: object) -> Any:
         """A metric of a point."""
         row = self._metrics[metric.name][scheme][place]
-        return _Known(row["value"], row["spread"] if row["is_interval"] else None)
+        ends = self.ends(metric, place, scheme) if row["is_interval"] else None
+        return _Known(row["value"], ends)
 
     def ends(self, metric: Metric, place: int, scheme: str) -> tuple[float, float]:
         """The spread of a known metric."""

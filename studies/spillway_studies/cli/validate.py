@@ -52,6 +52,10 @@ def validate(
             help="Also run schemes and transports of which only percentiles are known (abm).",
         ),
     ] = False,
+    publish: Annotated[
+        bool,
+        typer.Option("--publish", help="Keep what the page shows in the studies' own folder."),
+    ] = False,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,6 +75,7 @@ def validate(
         pfabric,
         pias,
         pias_tables,
+        published,
         rdma,
         rdma_tables,
     )
@@ -87,6 +92,8 @@ def validate(
     if name in (Reference.linux, Reference.pfabric) and (paths or differences):
         option = "--paths" if paths else "--differences"
         raise ScenarioError(f"{option}: {name} is compared in one way alone", "leave it away")
+    if publish:
+        published.check(name, paths=paths, differences=differences, others=others)
     shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
@@ -111,6 +118,8 @@ def validate(
             lossless = rdma.rdma(folder, jobs=jobs, differences=differences)
             shown = lossless.document, rdma_tables.table(lossless), lossless.bounds
     document, tables, bounds = shown
+    if publish:
+        published.publish(name, document)
     display(document, tables, as_json, closing=bounds.sentence)
     if not bounds.is_kept:
         raise typer.Exit(FAILED)

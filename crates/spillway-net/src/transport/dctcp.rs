@@ -29,11 +29,12 @@
 //!
 //! # Scope and limitations
 //! Flows that are identical in everything fall into step and may keep unequal shares
-//! (docs/validation.md). A cut leaves at least `min_window`, two segments by default, as in Linux.
+//! (studies/spillway_studies/references/validation.md).
+//! A cut leaves at least `min_window`, two segments by default, as in Linux.
 //!
 //! # Validation
 //! Hand arithmetic below; N long flows hold the queue near K with full throughput
-//! (`tests/analytic.rs`); docs/validation.md compares it with ns-3.
+//! (`tests/analytic.rs`); studies/spillway_studies/references/validation.md compares it with ns-3.
 //!
 //! # Cost
 //! A few additions for every ack; 40 bytes for every flow.

@@ -43,7 +43,7 @@
 //!
 //! # Validation
 //! Hand arithmetic below and end to end, to the picosecond (`tests/pfabric.rs`). The flows of a run
-//! of YAPS complete as they do there (docs/validation.md).
+//! of YAPS complete as they do there (studies/spillway_studies/references/validation.md).
 //!
 //! # Cost
 //! A comparison and an addition for every ack; 8 bytes for every flow.

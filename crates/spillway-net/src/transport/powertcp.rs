@@ -43,7 +43,8 @@
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law says: next to
 //! nothing by default, at over 95% of the line's rate (`tests/paced.rs`). With the settings of
-//! ABM's program the percentiles of its published runs are matched within 5% (docs/validation.md).
+//! ABM's program the percentiles of its published runs are matched within 5%
+//! (studies/spillway_studies/references/validation.md).
 //!
 //! # Cost
 //! A few divisions for every ack and port on the path; 330 bytes for every flow, 192 for every

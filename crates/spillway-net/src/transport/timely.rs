@@ -67,7 +67,8 @@
 //! thresholds (`tests/paced.rs`). Whether they share equally is not determined: TIMELY has no
 //! unique fixed point (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593). Repairs
 //! with `preset = "abm"` by hand (`sender/tests/stalled.rs`). With it the tails and medians of the
-//! published runs of ABM's program are matched within 6% (docs/validation.md).
+//! published runs of ABM's program are matched within 6%
+//! (studies/spillway_studies/references/validation.md).
 //!
 //! # Cost
 //! A comparison for every ack; 320 bytes for every flow; an event for every packet that has to wait

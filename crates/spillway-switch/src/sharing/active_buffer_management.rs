@@ -37,7 +37,7 @@
 //! floats and adds up all departures of an interval each time. With a large alpha and a buffer that
 //! never fills, flows are those of Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
 //! With the program's three settings the percentiles of its published run under Cubic are matched
-//! within 5%; without them they are not (docs/validation.md).
+//! within 5%; without them they are not (studies/spillway_studies/references/validation.md).
 //!
 //! # Cost
 //! Some additions for every packet that waits; a scan of all queues every interval; 48 bytes for

@@ -37,7 +37,8 @@
 //! on thousands of random cases (`tests/naive_fab.rs`). That one has no table but searches all
 //! arrivals. With `short_bytes` = 0 or equal alphas runs are those of Dynamic Thresholds, with
 //! large alphas those of Complete Sharing, to the bit (`tests/null.rs` of spillway-net). The
-//! percentiles of a published run of the program are matched within 4% (docs/validation.md).
+//! percentiles of a published run of the program are matched within 4%
+//! (studies/spillway_studies/references/validation.md).
 //!
 //! # Cost
 //! A look-up in a balanced tree for every packet; 24 bytes and the tree's overhead for every flow

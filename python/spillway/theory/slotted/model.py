@@ -64,7 +64,7 @@ def run(
     """Runs a sharing policy over arrivals.
 
     Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue (see
-    `docs/papers/credence-theory.md`).
+    the studies of Credence).
 
     >>> arrivals = Arrivals.of_slots(3, [[1, 1, 2], [1]])
     >>> labels = [True, False, False, False]

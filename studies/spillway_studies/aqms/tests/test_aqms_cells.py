@@ -1,4 +1,4 @@
-"""The comparison of all AQMs: every run is what docs/aqms.md says."""
+"""The comparison of all AQMs: every run is what the page says."""
 
 import json
 

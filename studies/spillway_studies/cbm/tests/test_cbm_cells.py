@@ -1,4 +1,4 @@
-"""CBM's figures: every run is what the label and docs/papers/cbm.md say."""
+"""CBM's figures: every run is what the label and the page of cbm say."""
 
 import pytest
 
@@ -144,7 +144,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# docs/papers/cbm.md, "Setup": section 3 of the paper, and what is ours.
+# the page of cbm, "Setup": section 3 of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 8,
     "topology.spines": 8,

@@ -264,7 +264,7 @@ def test_replicates_are_percentiles_of_what_was_drawn(p):
 
 @pytest.mark.parametrize(("seeds", "share"), [(3, 0.77), (10, 0.94)])
 def test_intervals_hold_the_truth_as_often_as_is_said(seeds, share):
-    # As docs/reproduce.md has it: seeds and the flows within them spread alike, around 0.
+    # As studies/reproduce.md has it: seeds and the flows within them spread alike, around 0.
     random = np.random.default_rng(seeds)
     hits, trials = 0, 200
     for _ in range(trials):

@@ -1,4 +1,4 @@
-"""The comparison of all policies: every run is what docs/comparison.md says."""
+"""The comparison of all policies: every run is what the page says."""
 
 import pytest
 

@@ -67,7 +67,7 @@ FIGURE = Figure(
     about="The slotted model: up to 5 ports, buffers of 12 and 40 slots, drawn as "
     "`spillway slotted lemma1` draws them; numbers are those of the seed with most. Credence as it "
     "is, without its safeguard, and with the other way to choose the longest queue. One instance "
-    "refutes a claim: the smallest known are in docs/papers/credence-theory.md.",
+    "refutes a claim: the smallest known are in the page of its theory.",
     measure=Computed(f"{__name__}:point"),
     points=along("most_ports", (5,), label="up to {} ports"),
     schemes=SCHEMES,

@@ -1,4 +1,4 @@
-"""Credence's packet-level figures: every run is what the label and docs/papers/credence.md say."""
+"""Credence's packet-level figures: every run is what the label and the page of credence say."""
 
 import pytest
 
@@ -215,7 +215,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# docs/papers/credence.md, "Setup": section 4.1 of the paper, and what is ours.
+# the page of credence, "Setup": section 4.1 of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 16,
     "topology.spines": 4,

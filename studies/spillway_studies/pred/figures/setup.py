@@ -92,7 +92,7 @@ class Workload:
         return {"quick": Scale((1, 2, 3), few), "full": whole, "page": whole}
 
 
-# Means of the bundled distributions (docs/scenario.md). 55% of web search's flows, and 82% of data
+# Means of the bundled distributions. 55% of web search's flows, and 82% of data
 # mining's, have at most 100 KB: 5,200 and 3,100 with each seed.
 WEBSEARCH = Workload("websearch-dctcp", 1_711_250, 10_000)
 DATAMINING = Workload("datamining-vl2", 12_658_199, 4_000)

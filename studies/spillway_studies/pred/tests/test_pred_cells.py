@@ -1,4 +1,4 @@
-"""PRED's scenarios and figures: every run is what the label and docs/papers/pred.md say."""
+"""PRED's scenarios and figures: every run is what the label and the page of pred say."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from cells import Told, bundled, wrong
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import setup
 
-# docs/papers/pred.md, "Setup": what sections 4.3, 6.1, 6.3 and appendix B of the paper say.
+# the page of pred, "Setup": what sections 4.3, 6.1, 6.3 and appendix B of the paper say.
 PRED = {
     "aqm": "pred",
     "aqm.preset": "paper",

@@ -1,4 +1,4 @@
-"""PRED's figures of queues: every run is what the label and docs/papers/ say."""
+"""PRED's figures of queues: every run is what the label and the page say."""
 
 import pytest
 

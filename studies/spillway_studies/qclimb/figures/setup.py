@@ -129,7 +129,7 @@ class Workload:
         )
 
 
-# Means of the bundled distributions (docs/scenario.md). 55% of web search's flows and 82% of data
+# Means of the bundled distributions. 55% of web search's flows and 82% of data
 # mining's have at most 100 KB.
 WEBSEARCH = Workload(
     *("websearch", "websearch-pfabric", 1_665_831),

@@ -1,4 +1,4 @@
-"""QCLIMB's scenarios and figures: every run is what the label and docs/papers/ say."""
+"""QCLIMB's scenarios and figures: every run is what the label and the page say."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""QCLIMB on synthetic jobs: every run is what the label and docs/papers/ say."""
+"""QCLIMB on synthetic jobs: every run is what the label and the page say."""
 
 import pytest
 

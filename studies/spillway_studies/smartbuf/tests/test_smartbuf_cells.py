@@ -1,4 +1,4 @@
-"""Smartbuf's figures: every run is what the label and docs/papers/smartbuf.md say."""
+"""Smartbuf's figures: every run is what the label and the page of smartbuf say."""
 
 import pytest
 
@@ -313,7 +313,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# docs/papers/smartbuf.md, "Setup": section IV-A of the paper, and what is ours.
+# the page of smartbuf, "Setup": section IV-A of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 20,
     "topology.spines": 10,

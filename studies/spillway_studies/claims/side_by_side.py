@@ -1,0 +1,233 @@
+"""What the pages have in common that put all schemes of some kind side by side.
+
+Tables come out of the published numbers of runs; a scheme is a policy, or an AQM under a
+transport.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spillway.show.drawing import log_scale
+from spillway.show.tables import FEW
+from spillway_studies.claims.samples import rank
+from spillway_studies.claims.tally import seeds_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spillway_studies.claims.published import Published
+
+PERCENTILES = {"p99": 0.99, "p99_9": 0.999}
+ENOUGH = 10
+"""A percentile with fewer values beyond it rests on few."""
+
+Json = dict[str, Any]
+Row = Mapping[str, Any]
+"""The numbers of a run by their dotted path, and its scheme and seed."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What has come of a point: runs by scheme."""
+
+    runs: Mapping[str, Sequence[Row]]
+
+    @property
+    def schemes(self) -> list[str]:
+        """In their order."""
+        return list(self.runs)
+
+    def each(self, scheme: str, number: Callable[[Row], float | None]) -> list[float]:
+        """A number of every run that has it."""
+        found = (number(row) for row in self.runs[scheme])
+        return [value for value in found if value is not None]
+
+    def mean(self, scheme: str, number: Callable[[Row], float | None]) -> float | None:
+        """Over the seeds."""
+        found = self.each(scheme, number)
+        return statistics.mean(found) if found else None
+
+    def is_few(self, scheme: str, of: str, percentile: str) -> bool:
+        """Whether few values lie beyond a percentile in any run."""
+        return any(is_few(row.get(f"{of}.count"), percentile) for row in self.runs[scheme])
+
+    def regret(self, scheme: str, number: Callable[[Row], float | None]) -> float | None:
+        """How many times the least of all schemes a scheme has."""
+        own, best = self.mean(scheme, number), self.best(number)
+        if own is None or best is None:
+            return None
+        least = self.mean(best, number)
+        return own / least if least else None
+
+    def best(self, number: Callable[[Row], float | None]) -> str | None:
+        """The scheme that has the least; None if no scheme has any."""
+        means = {scheme: self.mean(scheme, number) for scheme in self.runs}
+        known = {scheme: mean for scheme, mean in means.items() if mean is not None}
+        return min(known, key=known.__getitem__) if known else None
+
+
+def is_few(count: float | None, percentile: str) -> bool:
+    """Whether fewer than ten of this many values are beyond a percentile."""
+    if not count or percentile not in PERCENTILES:
+        return False
+    return count - rank(int(count), PERCENTILES[percentile]) < ENOUGH
+
+
+# Numbers of a run --------------------------------------------------------------------------------
+
+
+def slowdown(of: str, percentile: str) -> Callable[[Row], float | None]:
+    """Of a class."""
+    return lambda row: row.get(f"fct_slowdown.{of}.{percentile}")
+
+
+def with_timeout(row: Row) -> float | None:
+    """Flows that saw a timeout, in percent."""
+    count = row["fct_slowdown.all.count"]
+    return 100 * row["fct_slowdown.all.with_timeout"] / count if count else None
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def number(value: float | None) -> str:
+    """Three digits, and commas where there are more."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def spread(values: Sequence[float], mark: str = "") -> str:
+    """The mean over seeds, and their standard deviation."""
+    if not values:
+        return "-"
+    deviation = f" ± {number(statistics.stdev(values))}" if len(values) > 1 else ""
+    return f"{number(statistics.mean(values))}{mark}{deviation}"
+
+
+def cell(results: Results, scheme: str, of: str, percentile: str) -> str:
+    """A class's slowdown over the seeds, marked where it rests on few flows."""
+    mark = FEW if results.is_few(scheme, f"fct_slowdown.{of}", percentile) else ""
+    return spread(results.each(scheme, slowdown(of, percentile)), mark)
+
+
+def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table."""
+    heads = list(heads)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def ratios(results: Results, scheme: str, base: str, of: str, percentile: str = "p99") -> str:
+    """A class's slowdown over that under a base with the same flows, seed by seed.
+
+    The mean of the seeds' ratios, the least and the greatest.
+    """
+    number = slowdown(of, percentile)
+    olds = {row["seed"]: number(row) for row in results.runs[base]}
+    found = []
+    for row in results.runs[scheme]:
+        new, old = number(row), olds[row["seed"]]
+        if new is not None and old:
+            found.append(new / old)
+    if not found:
+        return "-"
+    few = any(results.is_few(each, f"fct_slowdown.{of}", percentile) for each in (scheme, base))
+    mean = f"{statistics.mean(found):.2f}{FEW if few else ''}"
+    return f"{mean} ({min(found):.2f} to {max(found):.2f})"
+
+
+Regret = tuple[float | None, bool]
+"""How many times the best scheme's, and whether that rests on few values."""
+NO_REGRET: Regret = (None, False)
+
+
+def regret_of(results: Results, of: str, percentile: str = "p99") -> Callable[[str], Regret]:
+    """In a class's percentile, or mean."""
+    number = slowdown(of, percentile)
+    best = results.best(number)
+
+    def regret(scheme: str) -> Regret:
+        compared = (each for each in (scheme, best) if each is not None)
+        few = any(results.is_few(each, f"fct_slowdown.{of}", percentile) for each in compared)
+        return results.regret(scheme, number), few
+
+    return regret
+
+
+def greatest(found: Iterable[Regret]) -> Regret:
+    """Of those that are known."""
+    known = [each for each in found if each[0] is not None]
+    return max(known, key=lambda each: each[0] or 0.0) if known else NO_REGRET
+
+
+def times(regret: Regret) -> str:
+    """How many times."""
+    value, few = regret
+    if value is None:
+        return "-"
+    return (f"{value:.2f}" if value < 10 else f"{value:.0f}") + (FEW if few else "")
+
+
+# Results -----------------------------------------------------------------------------------------
+
+
+def load(published: Published) -> dict[str, Results]:
+    """The runs of a figure by point."""
+    points = {}
+    for point in published.figure.points:
+        here = [
+            row
+            for row in published.runs
+            if all(row[axis] == value for axis, value in point.values.items())
+        ]
+        runs: dict[str, list[Row]] = {scheme.name: [] for scheme in published.figure.schemes}
+        for row in here:
+            runs[row["scheme"]].append(row)
+        points[point.label] = Results(runs)
+    return points
+
+
+def caption(summary: Json) -> str:
+    """How it was made."""
+    seeds = seeds_in_words(summary["seeds"])
+    sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
+    return (
+        f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}, core "
+        f"{summary['build'][:8]}."
+    )
+
+
+# Plots -------------------------------------------------------------------------------------------
+
+
+def dots(
+    axis: Axes, place: float, results: Results, scheme: str, of: str, percentile: str, colour: str
+) -> None:
+    """A class's slowdown at a height: a line for every seed, a dot for their mean.
+
+    The dot is hollow where it rests on few flows.
+    """
+    known = results.each(scheme, slowdown(of, percentile))
+    axis.plot(known, [place] * len(known), "|", color=colour, markersize=8)
+    if known:
+        few = results.is_few(scheme, f"fct_slowdown.{of}", percentile)
+        face = "white" if few else colour
+        axis.plot([statistics.mean(known)], [place], "o", color=colour, markerfacecolor=face)
+
+
+def below_each_other(axis: Axes, names: Sequence[str]) -> None:
+    """Names a row for each, from the top down, over slowdowns."""
+    axis.set_yticks(range(len(names)), names, fontsize=7)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("slowdown")
+    log_scale(axis, "x")
+    axis.tick_params(axis="x", labelsize=7)
+
+
+NOTE = "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in a run"
+"""What such a plot shows."""

@@ -1,0 +1,244 @@
+"""The tables and the plot of all sharing policies side by side."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from spillway.show.drawing import drawing_of
+from spillway.show.palette import COLOURS
+from spillway.show.tables import FEW
+from spillway_studies.claims.published import Published
+from spillway_studies.claims.side_by_side import (
+    NO_REGRET,
+    NOTE,
+    PERCENTILES,
+    Json,
+    Regret,
+    Results,
+    Row,
+    below_each_other,
+    caption,
+    cell,
+    dots,
+    greatest,
+    load,
+    markdown,
+    ratios,
+    regret_of,
+    spread,
+    times,
+    with_timeout,
+)
+from spillway_studies.comparison import figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+CLASSES = {
+    "credence": ("short", "long", "incast"),
+    "cbm": ("cubic", "dctcp", "incast"),
+    "smartbuf": ("short", "long", "incast"),
+}
+"""By network, the classes that are told apart."""
+SWEEPS = ("load", "burst", "buffer")
+FIGURES = {figure.short_name: figure for figure in figures.FIGURES}
+
+BASE = "dt"
+"""What the others are compared with in a network, seed by seed."""
+BEST = "lqd"
+"""The same in a sweep: what has nearly the fewest flows with a timeout everywhere."""
+
+
+# Numbers of a run --------------------------------------------------------------------------------
+
+
+def query_ms(percentile: str) -> Callable[[Row], float | None]:
+    """How long queries took, from their beginning to the end of their last answer."""
+
+    def number(row: Row) -> float | None:
+        found = row.get(f"query_us.{percentile}")
+        return None if found is None else found / 1000
+
+    return number
+
+
+def goodput(row: Row) -> float | None:
+    """In Gbps."""
+    found: float | None = row["goodput_gbps.all"]
+    return found
+
+
+def lost(row: Row) -> float:
+    """Packets lost for whatever reason while it was measured."""
+    return sum(value or 0 for path, value in row.items() if path.startswith("lost."))
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def table(results: Results, classes: Sequence[str]) -> str:
+    """Mean and deviation of every policy."""
+    heads = [
+        "",
+        *(f"{name} {p.replace('_', '.')}" for name in classes for p in PERCENTILES),
+        "queries, mean, ms",
+        "p99",
+        "goodput, Gbps",
+        "flows with a timeout, %",
+        "packets lost",
+    ]
+    rows = []
+    for policy in results.schemes:
+        cells = [f"`{policy}`"]
+        for name in classes:
+            for p in PERCENTILES:
+                cells.append(cell(results, policy, name, p))
+        mark = FEW if results.is_few(policy, "query_us", "p99") else ""
+        cells += [
+            spread(results.each(policy, query_ms("mean"))),
+            spread(results.each(policy, query_ms("p99")), mark),
+            *(spread(results.each(policy, of)) for of in (goodput, with_timeout, lost)),
+        ]
+        rows.append(cells)
+    return markdown(heads, rows)
+
+
+def pairs(results: Results, classes: Sequence[str]) -> str:
+    """Every policy's 99th percentiles over those of the base with the same flows."""
+    rows = [
+        [f"`{policy}`", *(ratios(results, policy, BASE, of) for of in classes)]
+        for policy in results.schemes
+        if policy != BASE
+    ]
+    return markdown(["", *(f"{name} p99" for name in classes)], rows)
+
+
+def regrets(networks: Mapping[str, Results]) -> str:
+    """How many times the best policy's, network by network; last the worst of all of them."""
+    tails = [
+        (f"{name}: {of} p99", results, regret_of(results, of))
+        for name, results in networks.items()
+        for of in CLASSES[name]
+    ]
+    queries = [
+        (f"{name}: queries, mean", results, regret_of_queries(results))
+        for name, results in networks.items()
+    ]
+    columns = [*tails, *queries]
+    rows = []
+    for policy in dict.fromkeys(name for each in networks.values() for name in each.schemes):
+        found = [of(policy) if policy in each.runs else NO_REGRET for _, each, of in columns]
+        rows.append([f"`{policy}`", *map(times, found), times(greatest(found))])
+    return markdown(["", *(name for name, _, _ in columns), "at worst"], rows)
+
+
+def regret_of_queries(results: Results) -> Callable[[str], Regret]:
+    """In the mean time that queries take."""
+    return lambda policy: (results.regret(policy, query_ms("mean")), False)
+
+
+def sweep(points: Mapping[str, Results]) -> str:
+    """Incasts' tail and flows with a timeout at every point; last the greatest regret."""
+    classes = CLASSES["credence"]
+    heads = [
+        "",
+        *(f"incast p99, {label}" for label in points),
+        *(f"flows with a timeout, %, {label}" for label in points),
+        "regret at worst",
+    ]
+    first = next(iter(points.values()))
+    rows = []
+    for policy in first.schemes:
+        tails = []
+        for results in points.values():
+            tails.append(cell(results, policy, "incast", "p99"))
+        found = [regret_of(each, of)(policy) for each in points.values() for of in classes]
+        rows.append(
+            [
+                f"`{policy}`",
+                *tails,
+                *(spread(results.each(policy, with_timeout)) for results in points.values()),
+                times(greatest(found)),
+            ]
+        )
+    return markdown(heads, rows)
+
+
+def pairs_of_sweep(points: Mapping[str, Results]) -> str:
+    """Flows with a timeout less those of the best policy with the same flows, seed by seed."""
+    first = next(iter(points.values()))
+    rows = [
+        [f"`{policy}`", *(more_timeouts(results, policy) for results in points.values())]
+        for policy in first.schemes
+        if policy != BEST
+    ]
+    return markdown(["", *points], rows)
+
+
+def more_timeouts(results: Results, policy: str) -> str:
+    """The mean of the seeds' differences in percentage points, the least and the greatest."""
+    base = {row["seed"]: with_timeout(row) for row in results.runs[BEST]}
+    found = []
+    for row in results.runs[policy]:
+        new, old = with_timeout(row), base[row["seed"]]
+        if new is not None and old is not None:
+            found.append(new - old)
+    if not found:
+        return "-"
+    return f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})"
+
+
+# Results -----------------------------------------------------------------------------------------
+
+
+def size(summary: Json) -> str:
+    """How it was made, and what that can show."""
+    few = "So few seeds tell two policies apart only where every seed's pair agrees."
+    return f"{caption(summary)} {few}"
+
+
+def block(name: str) -> str:
+    """What the page has of a network or a sweep."""
+    published = Published(FIGURES[name])
+    points = load(published)
+    if name in SWEEPS:
+        return (
+            f"{size(published.summary)}\n\n{sweep(points)}\n\n"
+            f"In pairs: flows with a timeout, in percentage points more than under `{BEST}` "
+            "with the same flows, seed by seed; their mean, the least and the greatest.\n\n"
+            f"{pairs_of_sweep(points)}"
+        )
+    (results,) = points.values()
+    return (
+        f"{size(published.summary)}\n\n{table(results, CLASSES[name])}\n\n"
+        f"In pairs: 99th percentiles over those under `{BASE}` with the same flows, seed by seed; "
+        f"their mean, the least and the greatest.\n\n{pairs(results, CLASSES[name])}"
+    )
+
+
+def _networks() -> dict[str, Results]:
+    return {name: next(iter(load(Published(FIGURES[name])).values())) for name in CLASSES}
+
+
+def regret() -> str:
+    """What the page says of all networks together."""
+    return regrets(_networks())
+
+
+def plot() -> Drawing:
+    """A column for each network, a row for each class: the 99th percentile of all policies."""
+    networks = _networks()
+    with drawing_of(11.2, 9.6) as drawing:
+        axes = drawing.subplots(3, len(networks), squeeze=False)
+        for column, (name, results) in enumerate(networks.items()):
+            for row, of in enumerate(CLASSES[name]):
+                axis = axes[row, column]
+                for place, policy in enumerate(results.schemes):
+                    colour = COLOURS[place % len(COLOURS)]
+                    dots(axis, place, results, policy, of, "p99", colour)
+                axis.set_title(f"{name}: {of} flows, p99", fontsize=9)
+                below_each_other(axis, results.schemes)
+        drawing.supxlabel(NOTE, fontsize=7.5)
+    return drawing

@@ -1,0 +1,120 @@
+"""Pages of the studies: what they ask for in fenced blocks is rendered from published numbers.
+
+The first line of a block names a figure, a study, a network or a reference; lines below it say
+more, as `metric = mean queue`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from spillway.show.drawing import svg
+from spillway_studies import catalogue
+from spillway_studies.aqms import tables as aqms_tables
+from spillway_studies.claims import blocks
+from spillway_studies.claims.blocks import Block
+from spillway_studies.claims.published import Published, UnpublishedError
+from spillway_studies.comparison import tables as comparison_tables
+from spillway_studies.references.blocks import validation
+from spillway_studies.tuned import tables as tuned
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+BLOCK = re.compile(r"^```([a-z-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SIDE_BY_SIDE: Mapping[str, Any] = {"comparison": comparison_tables, "aqms": aqms_tables}
+
+
+Drawn: TypeAlias = "tuple[str, Drawing | Path]"
+"""A plot's title, and the plot or the file that it is in."""
+
+
+def expanded(text: str, images: Path, link: str) -> str:
+    """A page with its blocks rendered; plots are written to a folder, to which a link leads."""
+    told: set[str] = set()
+
+    def one(match: re.Match[str]) -> str:
+        kind, body = match.groups()
+        if kind not in KINDS:
+            return match[0]
+        name, *more = body.strip().splitlines()
+        options = dict(line.split(" = ", 1) for line in more)
+        try:
+            found = KINDS[kind](name, options)
+        except UnpublishedError as error:
+            return f"*{str(error).capitalize()}: `{error.hint}`*"
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{kind} {name} {options}: {error!r}") from error
+        if isinstance(found, str):
+            return found
+        if isinstance(found, Block):
+            size = "" if found.size in told else f"{found.size}\n\n"
+            told.add(found.size)
+            return f"{size}{found.text}"
+        title, drawing = found
+        file = re.sub(r"[^a-z0-9]+", "-", f"{name}-{kind}".lower())
+        images.mkdir(parents=True, exist_ok=True)
+        if isinstance(drawing, Path):
+            file = f"{file}{drawing.suffix}"
+            shutil.copyfile(drawing, images / file)
+        else:
+            file = f"{file}.svg"
+            (images / file).write_bytes(svg(drawing))
+        return f"![{title}]({link}/{file})"
+
+    return BLOCK.sub(one, text)
+
+
+def _published(name: str) -> Published:
+    (figure,) = catalogue.find(name)
+    return Published(figure)
+
+
+def _plot(name: str) -> Drawn:
+    published = _published(name)
+    assert published.figure.plot is not None, f"{name} has no plot"
+    return published.figure.title, published.picture or published.figure.plot(published)
+
+
+def _figure(kind: Callable[..., Block], of: str) -> Callable[[str, Mapping[str, str]], Block]:
+    """A table of a figure, out of a part of its summary that may be missing."""
+
+    def table(name: str, options: Mapping[str, str]) -> Block:
+        published = _published(name)
+        if not published.summary[of]:
+            hint = f"spillway reproduce {name} --scale {published.summary['scale']} --publish"
+            raise UnpublishedError(f"of {name} only what was printed is published", hint)
+        return kind(published.summary, **options)
+
+    return table
+
+
+def _side_by_side(name: str, options: Mapping[str, str]) -> str | Drawn:
+    study, _, figure = name.partition("/")
+    tables = _SIDE_BY_SIDE[study]
+    if options.get("table") == "plot":
+        return f"All {study}", tables.plot()
+    found: str = tables.block(figure) if figure else tables.regret()
+    return found
+
+
+def _tuned(name: str, options: Mapping[str, str]) -> str | Drawn:
+    if options["table"] == "plot":
+        return f"Tuned policies: {name}", tuned.plot(name)
+    return tuned.policies(name)
+
+
+KINDS: Mapping[str, Callable[[str, Mapping[str, str]], str | Block | Drawn]] = {
+    "claims": _figure(blocks.claims, "claims"),
+    "choices": _figure(blocks.choices, "claims"),
+    "grid": _figure(blocks.grid, "claims"),
+    "numbers": _figure(blocks.numbers, "metrics"),
+    "plot": lambda name, _: _plot(name),
+    "side-by-side": _side_by_side,
+    "tuned": _tuned,
+    "validation": lambda name, options: validation(name, **options),
+}

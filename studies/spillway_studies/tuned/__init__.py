@@ -1,0 +1,1 @@
+"""All sharing policies, tuned."""

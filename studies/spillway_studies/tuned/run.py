@@ -1,0 +1,288 @@
+"""Tunes every sharing policy in the networks of the comparison, and confirms all of them.
+
+    python -m spillway_studies.tuned.run tuned
+    python -m spillway_studies.tuned.tables tuned
+
+The folder gets `NETWORK/search/POLICY`, a study of `spillway tune`, and `NETWORK/runs/NAME.json`,
+the numbers of a run. The same command goes on after an interruption, and makes only what is not
+there, and of which `results` has no numbers yet: what it has is kept, and is removed to be made
+anew. With names of networks only these are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import spillway
+from spillway.base import core
+from spillway.base.folder import whole_file
+from spillway.base.progress import Progress
+from spillway.base.threads import side_by_side
+from spillway.run.run import prepared, run_to
+from spillway_studies.comparison.figures.setup import schemes
+from spillway_studies.tuned.numbers import file_name, kept
+
+Json = dict[str, Any]
+Say = Callable[[str], object]
+
+TRIALS = 30
+SEARCH_SEEDS = (1, 2)
+NEW_SEEDS = (11, 12, 13, 14, 15)
+COUNTED_MS = 60
+"""How much of a run of the search counts."""
+BEGINS_MS = 20
+"""What does not count before it, while queues fill; not where a policy must learn."""
+CONFIRMED_MS = 1000
+"""The duration of a run of the confirmation, with the time in which Smartbuf learns."""
+LEAST_GOODPUT = 0.98
+"""The part of the scenario's own goodput, with DT, that must be left."""
+QUIET = "record.drops=false"
+"""Lists of lost packets are not needed."""
+
+BASE = "dt"
+DEFAULT, TUNED = "default", "tuned"
+"""How a policy is run on new seeds."""
+LEARNERS = ("smartbuf", "smartbuf, demands")
+"""Policies that must have learned before anything counts."""
+ALPHA, FIRST, CONGESTED = "0.02..32.0:log", "0.25..4096.0:log", "0.1..1.0"
+ECN = {"switch.aqm.threshold": "1pkt..400pkt:log"}
+"""The ECN threshold, for all policies alike. Spines with a section of their own keep theirs."""
+
+BY_CLASS = ("dt", "edt", "fab", "abm", "abm, as in its program", *LEARNERS, "cbm")
+"""Policies with an alpha for every class of queues. That of acks stays as it is."""
+BURSTS = {
+    "k": "1..32:log",
+    "sigma": "1.5..50.0:log",
+    "beta": "0.05..1.0",
+    "smoothing": "0.0..1.0",
+    "key_quantum": "0.001..10.0:log",
+}
+OWN: Mapping[str, Mapping[str, str]] = {
+    "sp": {"share": "0.01..1.0:log"},
+    "edt": {"burst_packets": "2..64:log", "drain_packets": "1..64:log"},
+    "fab": {
+        "alpha_short": FIRST,
+        "short_bytes": "3000B..300000B:log",
+        "idle_timeout": "0.1ms..50.0ms:log",
+    },
+    "abm": {"alpha_first_rtt": FIRST, "congested_at": CONGESTED},
+    "abm, as in its program": {"alpha_first_rtt": FIRST, "saturation": "3000B..300000B:log"},
+    "smartbuf": BURSTS,
+    "smartbuf, demands": BURSTS,
+    "cbm": {"alpha_first_rtt": FIRST, "congested_at": CONGESTED},
+}
+"""The keys of a policy beside alpha, and their ranges: all that have a number by default.
+
+Not those that follow from the network (ABM's interval, EDT's times), an alpha for first packets
+where there is none by default, an oracle's errors, and ages and times for learning.
+"""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Where policies are tuned."""
+
+    scenario: str
+    classes: tuple[str, ...]
+    """The classes whose tails are the goal."""
+    switch: str
+    """The section of the switches that have the policy."""
+    data_queues: tuple[int, ...]
+    """The queues of data, if acks have a queue of their own."""
+    learns_ms: int
+    """How long Smartbuf learns, as in the comparison."""
+
+    @property
+    def goal(self) -> str:
+        """The product of the classes' 99th percentiles."""
+        return " * ".join(f"fct_slowdown.{name}.p99" for name in self.classes)
+
+    def policies(self) -> dict[str, tuple[str, ...]]:
+        """Those of the comparison, and what they set by default: alphas as lists."""
+        found = {}
+        for scheme in schemes(f"{self.switch}.sharing", ack_queues=bool(self.data_queues)):
+            sets = scheme.assignments
+            if scheme.name in BY_CLASS and self.data_queues:
+                alpha = f"{self.switch}.sharing.alpha"
+                resolved = prepared(self.scenario, None, sets, ()).resolved
+                given = _at(resolved, alpha)
+                acks, data = given if isinstance(given, list) else (given, given)
+                sets = (*sets, f"{alpha}={[acks, *[data] * len(self.data_queues)]}")
+            found[scheme.name] = sets
+        return found
+
+    def over(self, policy: str) -> dict[str, str]:
+        """What is varied: the policy's keys and the ECN threshold, with their ranges."""
+        sharing = f"{self.switch}.sharing"
+        found = {}
+        if policy in BY_CLASS:
+            places = [f"[{queue}]" for queue in self.data_queues] or [""]
+            found = {f"{sharing}.alpha{place}": ALPHA for place in places}
+        found |= {f"{sharing}.{key}": values for key, values in OWN.get(policy, {}).items()}
+        return found | ECN
+
+    def times(self, policy: str) -> tuple[str, str]:
+        """How long a run of the search lasts, and what of it does not count."""
+        begins = self.learns_ms if policy in LEARNERS else BEGINS_MS
+        return f"warmup={begins}ms", f"duration={begins + COUNTED_MS}ms"
+
+    def asked(self, policy: str) -> Json:
+        """The question about a policy, with all that its answer hangs on."""
+        return {
+            "scenario": self.scenario,
+            "set": [*self.policies()[policy]],
+            "over": self.over(policy),
+            "goal": self.goal,
+            "least_goodput": LEAST_GOODPUT,
+            "trials": TRIALS,
+            "seeds": [*SEARCH_SEEDS],
+            "times": [*self.times(policy)],
+            "new_seeds": [*NEW_SEEDS],
+            "new_times": [*self.confirmed],
+        }
+
+    @property
+    def confirmed(self) -> tuple[str, str]:
+        """The same of the confirmation."""
+        return f"warmup={self.learns_ms}ms", f"duration={CONFIRMED_MS}ms"
+
+
+NETWORKS = {
+    "credence": Network("credence", ("short", "long", "incast"), "switch", (1,), 500),
+    "cbm": Network("cbm", ("cubic", "dctcp", "incast"), "switch", (1, 2, 3), 500),
+    "smartbuf": Network("smartbuf", ("short", "long", "incast"), "switch.leaf", (), 600),
+}
+
+
+def _at(table: Mapping[str, Any], path: str) -> Any:
+    found: Any = table
+    for step in path.split("."):
+        found = found[step]
+    return found
+
+
+def search_folder(network: Path, policy: str) -> Path:
+    """The study of a policy in the folder of a network."""
+    return network / "search" / file_name(policy)
+
+
+def run_file(network: Path, name: str, seed: int) -> Path:
+    """The numbers of a run in the folder of a network."""
+    return network / "runs" / f"{file_name(name)}-{seed}.json"
+
+
+class Work:
+    """What is made of a network in its folder."""
+
+    def __init__(self, network: Network, folder: Path, jobs: int, say: Say) -> None:
+        self.network, self.folder, self._jobs, self._say = network, folder, jobs, say
+
+    def make(self) -> None:
+        """All searches, each with its confirmation."""
+        for policy, sets in self.network.policies().items():
+            if kept(self.folder.name, policy, self.network.asked(policy)) is not None:
+                self._say(f"{self.network.scenario}: {policy}: results has its numbers")
+                continue
+            self.confirm(f"{policy} {DEFAULT}", sets)
+            best = self.search(policy, sets)
+            if best is not None:
+                self.confirm(f"{policy} {TUNED}", (*sets, *best))
+
+    def least_goodput(self, times: Sequence[str]) -> float:
+        """That of the constraint, in Gbps: nearly that of the unchanged scenario."""
+        runs = self._runs("own " + " ".join(times), times, SEARCH_SEEDS)
+        goodputs = [float(run["goodput_gbps"]["all"]) for run in runs]
+        return LEAST_GOODPUT * sum(goodputs) / len(goodputs)
+
+    def search(self, policy: str, sets: Sequence[str]) -> list[str] | None:
+        """The best values of a policy as assignments; None if none leaves the goodput."""
+        network = self.network
+        times = network.times(policy)
+        least = self.least_goodput(times)
+        tuned = spillway.tune(
+            network.scenario,
+            set=[QUIET, *sets, *times],
+            over=network.over(policy),
+            minimize=network.goal,
+            subject_to=f"goodput_gbps.all >= {least:.6g}",
+            trials=TRIALS,
+            seeds=SEARCH_SEEDS,
+            pruner="none",
+            confirm_seeds="none",
+            jobs=self._jobs,
+            out=search_folder(self.folder, policy),
+            say=lambda text: self._say(f"{network.scenario}: {policy}: {text}"),
+        )
+        return None if tuned.best is None else [f"{k}={v}" for k, v in tuned.best.items()]
+
+    def confirm(self, name: str, sets: Sequence[str]) -> None:
+        """The runs on new seeds."""
+        self._runs(name, (*sets, *self.network.confirmed), NEW_SEEDS)
+
+    def _runs(self, name: str, sets: Sequence[str], seeds: Sequence[int]) -> list[Json]:
+        """The summaries of some runs, which are kept."""
+
+        def one(seed: int, stop: threading.Event) -> Json | None:
+            return self._run(name, [*sets, QUIET], seed, stop)
+
+        done, _ = side_by_side(one, seeds, self._jobs)
+        found = [summary for summary in done if summary is not None]
+        if len(found) < len(seeds):
+            raise KeyboardInterrupt
+        return found
+
+    def _run(self, name: str, sets: list[str], seed: int, stop: threading.Event) -> Json | None:
+        """A run's summary; None if it was interrupted."""
+
+        def go_on(_: Progress) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+
+        file = run_file(self.folder, name, seed)
+        made_of = {"version": core.__version__, "set": sets, "seed": seed}
+        if file.exists():
+            kept: Json = json.loads(file.read_text(encoding="utf-8"))
+            if all(kept[key] == value for key, value in made_of.items()):
+                summary: Json = kept["summary"]
+                return summary
+        scenario = prepared(self.network.scenario, seed, sets, ())
+        result = run_to(None, scenario, keep=False, progress=go_on)
+        if result.status == "interrupted":
+            return None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as partial:
+            partial.write_text(json.dumps({**made_of, "name": name, "summary": result.summary}))
+        self._say(f"{self.network.scenario}: {name}, seed {seed}")
+        return result.summary
+
+
+def main() -> None:
+    """Makes what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("networks", nargs="*", metavar="NETWORK", help=", ".join(NETWORKS))
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    asked = parser.parse_args()
+    for name in asked.networks:
+        if name not in NETWORKS:
+            parser.error(f"there is no network {name!r}; valid here: {', '.join(NETWORKS)}")
+    for name in asked.networks or NETWORKS:
+        Work(NETWORKS[name], asked.folder / name, asked.jobs, _say).make()
+
+
+_Raw = argparse.RawDescriptionHelpFormatter
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()
