@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from spillway.base.core import Column
+from spillway.base.core import Column
 
 
 def array(column: Column) -> pa.Array:

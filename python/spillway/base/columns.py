@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from spillway.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def taken(
@@ -19,9 +18,6 @@ def taken(
     Raises:
         ScenarioError: one is missing, of another type, or not finite; `wrong` begins the message.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     missing = [name for name in types if name not in table.column_names]
     if missing:
         raise ScenarioError(f"{wrong}: it has no {missing[0]}")

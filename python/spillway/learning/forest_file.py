@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.learning import model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import numpy.typing as npt
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 _FORMAT, _VERSION = "spillway-forest", "2"
@@ -25,8 +25,6 @@ def arrays(
     forest: RandomForestClassifier | RandomForestRegressor,
 ) -> dict[str, npt.NDArray[Any]]:
     """The nodes of all trees, numbered consecutively, and what each predicts."""
-    import numpy as np
-
     trees = [estimator.tree_ for estimator in forest.estimators_]
     root = roots(forest)
 
@@ -54,7 +52,5 @@ def arrays(
 
 def roots(forest: RandomForestClassifier | RandomForestRegressor) -> npt.NDArray[np.uint32]:
     """The number of every tree's first node."""
-    import numpy as np
-
     counts = [estimator.tree_.node_count for estimator in forest.estimators_]
     return np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.uint32)

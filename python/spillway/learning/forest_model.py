@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import platform
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning.model_file import ModelFile
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class ForestModel(ModelFile):
@@ -53,8 +54,6 @@ class ForestModel(ModelFile):
 
     def _rows(self, inputs: npt.NDArray[Any], kind: npt.DTypeLike) -> npt.NDArray[Any]:
         """Rows of features as the forest takes them: one after the other, as numbers of a kind."""
-        import numpy as np
-
         rows = np.ascontiguousarray(inputs, kind)
         if rows.ndim != 2 or rows.shape[1] != len(self.features):
             raise ValueError(f"{len(self.features)} columns are needed, not {rows.shape}")
@@ -65,7 +64,6 @@ class ForestModel(ModelFile):
 
 def versions() -> dict[str, str]:
     """The versions of all that has a part in training."""
-    import numpy
     import sklearn
 
     return {

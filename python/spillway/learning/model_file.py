@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+from safetensors.numpy import save
 
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, check_plain, path_of, whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
 
 _KEY = b'"crc32":"'
 _BLANK = b"00000000"
@@ -30,8 +29,6 @@ def content(
 
     Its checksum is the CRC-32 of all bytes, with zeros in the place of its own eight digits.
     """
-    from safetensors.numpy import save
-
     plain: bytes = save(dict(arrays))
     (length,) = struct.unpack("<Q", plain[:8])
     header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
 
 from spillway.base import parquet
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FILE = "oracle_trace.parquet"
 FEATURES = {
@@ -44,8 +43,6 @@ def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY
     The trace must have a row for every packet of the run, so a sample is refused. `switches` are
     the names of all switches, by their numbers.
     """
-    import numpy as np
-
     file = file_of(file)
     table = read(file, ("switch", "flow_id", "seq", "dropped", "weight"), memory)
     check_whole(file, table)
@@ -84,8 +81,6 @@ def file_of(place: Path) -> Path:
 
 def read(file: Path, columns: Sequence[str] = _COLUMNS, memory: int | None = None) -> pa.Table:
     """Columns of a table, with the types that they should have; switches as a dictionary."""
-    import pyarrow as pa
-
     table = parquet.read(file, columns, memory=memory or parquet.ample())
     types = {name: _TYPES[name] for name in columns}
     found = taken(table, types, f"{file} is not a trace of fates", _MAY_BE_UNKNOWN)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from spillway.base import csv_file, parquet
+import pyarrow as pa
+
+from spillway.base import core, csv_file, parquet
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, whole_file
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from spillway.base import core
 
 _CHUNK = 1 << 18
 
@@ -76,8 +73,6 @@ class _Csv(csv_file.Writer):
 
     def __init__(self, path: Path, first: pa.Table) -> None:
         """The first table has the names of all classes."""
-        import pyarrow as pa
-
         place = first.schema.get_field_index("class")
         self._schema = first.schema.set(place, pa.field("class", pa.string()))
         names = [name for each in first["class"].chunks for name in each.dictionary.to_pylist()]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
 
 from spillway.base import parquet
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FILE = "history.parquet"
 COLUMNS = {"gradient_bps": "float64", "bytes": "uint64"}
@@ -26,8 +25,6 @@ def learned(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMO
     `switches` are the names of all switches, by their numbers. Without a column `switch`, every
     switch begins with the whole history.
     """
-    import numpy as np
-
     table = _read(file, memory)
     rows = np.empty(
         table.num_rows, np.dtype([("switch", "<u4"), ("gradient", "<f8"), ("bytes", "<u8")])

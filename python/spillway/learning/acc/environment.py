@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,9 +20,7 @@ from spillway.learning.acc.variant import Setting, Variant
 from spillway.learning.gym import NetworkEnv, Table
 from spillway.run.run import prepared
 from spillway.run.simulation import Simulation
-
-if TYPE_CHECKING:
-    from spillway.scenario.scenario import Scenario, Source
+from spillway.scenario.scenario import Scenario, Source
 
 _KEYS = ("aqm.min", "aqm.max", "aqm.max_probability")
 _RTTS = 5

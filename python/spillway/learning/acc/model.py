@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
@@ -150,9 +152,6 @@ _TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, too large for a model"
 
 def _read(content: bytes) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Metadata and arrays of a file whose checksum is right."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     if len(content) > MOST_BYTES:
         raise ScenarioError(_TOO_LARGE)
     try:

@@ -6,7 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from spillway.base import core, csv_file, parquet
 from spillway.base.arguments import shown, whole
@@ -16,13 +20,7 @@ from spillway.learning.bounds import synthetic
 from spillway.learning.bounds.columns import FEATURES, INDEX, SIZE, TIME, kind_of, nearest
 from spillway.learning.bounds.job import Job
 from spillway.learning.bounds.parameters import JOBS, JobParameters
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    from spillway.learning.bounds.synthetic import SyntheticJob
+from spillway.learning.bounds.synthetic import SyntheticJob
 
 LIST, NOTE = "flows.csv", "synthetic.json"
 MOST_HOSTS = 10_000_000
@@ -60,8 +58,6 @@ def find(places: Iterable[str | Path]) -> list[Path]:
 
 def job_of(file: Path) -> Job:
     """The job in a file: a column for the index, if there is one, the features, and the size."""
-    import numpy as np
-
     table = read_csv(file)
     names = table.column_names
     kind = kind_of(names)
@@ -88,8 +84,6 @@ def job_of(file: Path) -> Job:
 
 def read_csv(file: Path) -> pa.Table:
     """The table in a CSV file; a pointer of Git LFS is told as such."""
-    import pyarrow as pa
-
     check_plain(file)
     try:
         with file.open("rb") as content:
@@ -117,9 +111,6 @@ def read_csv(file: Path) -> pa.Table:
 
 def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.NDArray[np.float64]:
     """A column of finite numbers; `before` lines are above its first in the file."""
-    import numpy as np
-    import pyarrow as pa
-
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise ScenarioError(f"{file}: column {name}: {kind} values are not numbers")
@@ -137,8 +128,6 @@ def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.
 
 
 def _check_sizes(file: Path, size: npt.NDArray[np.float64], name: str, before: int) -> None:
-    import numpy as np
-
     (wrong,) = np.nonzero((size < 1) | (size != np.floor(size)) | (size > 2**53))
     if len(wrong):
         problem = f"{size[wrong[0]]:g} is no size, a whole number of bytes from 1 to 2^53"
@@ -147,9 +136,6 @@ def _check_sizes(file: Path, size: npt.NDArray[np.float64], name: str, before: i
 
 def write_job(job: Job, file: Path) -> None:
     """Writes a job with the columns of the Flux traces, in their order."""
-    import numpy as np
-    import pyarrow as pa
-
     columns = {"index": np.arange(len(job)), **_told(job), SIZE: job.size}
     csv_file.write(pa.table(columns), file)
 
@@ -164,9 +150,6 @@ def write_flows(
     kind of jobs; with another mean jobs and places stay as they are. The list has the features of
     every flow, and the number of its job.
     """
-    import numpy as np
-    import pyarrow as pa
-
     parts, begin = [], 0.0
     for number, made in enumerate(jobs):
         draws = np.random.default_rng([seed, list(JOBS).index(made.job.kind), number, hosts])
@@ -193,7 +176,6 @@ def write_flows(
 
 def _told(job: Job) -> dict[str, Any]:
     """A job's features as a file has them: whole numbers without a decimal point."""
-    import numpy as np
 
     def plain(values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
         whole = (values == np.rint(values)).all() and (np.abs(values) < 2**53).all()
@@ -218,8 +200,6 @@ def generate(
     Raises:
         ScenarioError: an argument is wrong, or a job has more machines than there are hosts.
     """
-    import numpy as np
-
     hosts = whole("hosts", hosts, 2, MOST_HOSTS)
     parameters = _with_gap(JOBS[synthetic.kind_named(kind)], gap_ms)
     made = list(synthetic.make_all(kind, jobs, seed))
@@ -262,8 +242,6 @@ class FlowList:
 
     def __init__(self, file: Path, columns: Sequence[str]) -> None:
         """Reads the list; `columns` are the features that are wanted."""
-        import numpy as np
-
         self.file = file
         is_parquet = file.suffix == ".parquet"
         check_plain(file)
@@ -308,9 +286,6 @@ class FlowList:
 
     def with_bounds(self, bounds: Sequence[npt.NDArray[np.int64]]) -> pa.Table:
         """The list with a column `bound_bytes`, which replaces one that is there."""
-        import numpy as np
-        import pyarrow as pa
-
         column = np.zeros(self.table.num_rows, np.int64)
         for rows, own in zip(self.rows, bounds, strict=True):
             column[rows] = own

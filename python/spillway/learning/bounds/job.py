@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.columns import SIZE
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ class Job:
         A feature is a column, such as `cpu`, or a column some flows back, such as `cpu.2`; so are
         the sizes of earlier flows, `flow_size.1`. Before the first flow all values are 0.
         """
-        import numpy as np
-
         found = np.zeros((len(self), len(names)))
         for place, name in enumerate(names):
             column, back = parted(name)

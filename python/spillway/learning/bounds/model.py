@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning import forest_file
@@ -15,8 +18,6 @@ from spillway.learning.bounds.job import parted
 from spillway.learning.forest_model import ForestModel
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from sklearn.ensemble import RandomForestRegressor
 
 METHODS = ("least", "mean", "quantile", "point")
@@ -153,20 +154,14 @@ class Model(ForestModel):
 
     def bounds(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """For every row of features the lower bound in bytes."""
-        import numpy as np
-
         return np.asarray(self._forest.bounds(self._rows(inputs, np.float64))).astype(np.int64)
 
     def log_sizes(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """For every row of features the natural logarithm of the predicted size in bytes."""
-        import numpy as np
-
         return np.array(self._forest.log_sizes(self._rows(inputs, np.float64)))
 
     def sizes(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """For every row of features the predicted size in bytes."""
-        import numpy as np
-
         return np.array(self._forest.sizes(self._rows(inputs, np.float64)))
 
     def __repr__(self) -> str:
@@ -175,8 +170,6 @@ class Model(ForestModel):
 
 def _least(grown: Grown) -> dict[str, npt.NDArray[Any]]:
     """The least size at each leaf."""
-    import numpy as np
-
     starts = forest_file.roots(grown.forest)
     nodes = sum(tree.tree_.node_count for tree in grown.forest.estimators_)
     least = np.full(nodes, np.inf)
@@ -188,8 +181,6 @@ def _least(grown: Grown) -> dict[str, npt.NDArray[Any]]:
 
 def _pool(grown: Grown) -> dict[str, npt.NDArray[Any]]:
     """All sizes at each leaf."""
-    import numpy as np
-
     starts = forest_file.roots(grown.forest)
     nodes = sum(tree.tree_.node_count for tree in grown.forest.estimators_)
     sizes, ranks = np.unique(grown.size, return_inverse=True)

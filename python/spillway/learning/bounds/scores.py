@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 FAR_BYTES = 100_000
 """A prediction that is further from the size than this is far off (QCLIMB's slides: 100 KB)."""
@@ -72,8 +71,6 @@ class Errors:
     @classmethod
     def of(cls, predicted: npt.NDArray[np.float64], size: npt.NDArray[np.int64]) -> Errors:
         """Compares the predicted sizes of flows with their sizes."""
-        import numpy as np
-
         error = predicted - size
         return cls(
             len(size),

@@ -12,17 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base.arguments import whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.columns import FEATURES, TIME
 from spillway.learning.bounds.job import Job
 from spillway.learning.bounds.parameters import JOBS, JobParameters, Observation, Phase
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,6 @@ def make(
         seed: of the random numbers.
         parameters: those of `parameters.JOBS` by default.
     """
-    import numpy as np
-
     chosen = JOBS[kind_named(kind)] if parameters is None else parameters
     seed, number = whole("seed", seed, 0, 2**63 - 1), whole("number", number, 0)
     draws = np.random.default_rng([seed, list(JOBS).index(kind), number])
@@ -192,8 +188,6 @@ class _Plan:
 
     def seen(self, kind: str, name: str) -> SyntheticJob:
         """The trace: of every flow what can be seen when it starts, and its size."""
-        import numpy as np
-
         observation, flows, draws = self.parameters.seen, self.flows, self.draws
         start = np.array([flow.start_ms for flow in flows])
         size = np.array([flow.size for flow in flows], np.int64)
@@ -252,22 +246,16 @@ class _Network:
         end: npt.NDArray[np.float64],
         size: npt.NDArray[np.int64],
     ) -> None:
-        import numpy as np
-
         self.start, self.end, self.size = start, end, size
         self.since = start - observation.network_window_ms
         self.first = np.searchsorted(start, self.since, side="right")
 
     def flows(self) -> npt.NDArray[np.float64]:
         """How many flows were sent."""
-        import numpy as np
-
         return (np.arange(len(self.start)) - self.first).astype(np.float64)
 
     def sent(self, place: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """For every flow the bytes that were sent at its place, a place for each flow."""
-        import numpy as np
-
         found = np.zeros(len(place))
         for own in np.unique(place):
             sums = np.concatenate([[0], np.cumsum(np.where(place == own, self.size, 0))])
@@ -279,8 +267,6 @@ class _Network:
         self, place: npt.NDArray[np.int64], at: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
         """For every flow the bytes that were received at its place; flows are received `at`."""
-        import numpy as np
-
         found = np.zeros(len(place))
         for own in np.unique(place):
             (inside,) = np.nonzero(at == own)

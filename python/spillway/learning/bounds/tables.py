@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway.learning.bounds.scores import FAR_BYTES, SMALL_BYTES
-
-if TYPE_CHECKING:
-    from spillway.learning.bounds.model import Model
-    from spillway.learning.bounds.scores import Errors, Scores
-    from spillway.learning.bounds.training import Training
+from spillway.learning.bounds.model import Model
+from spillway.learning.bounds.scores import FAR_BYTES, SMALL_BYTES, Errors, Scores
+from spillway.learning.bounds.training import Training
 
 _SYNTHETIC = "All numbers are synthetic: these jobs are made up, not measured."
 _OF_SYNTHETIC = "The model is of synthetic jobs: what it was trained on is made up, not measured."

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base.arguments import items, shown, whole
 from spillway.base.errors import ScenarioError
@@ -14,10 +17,6 @@ from spillway.learning.bounds.job import Job, features
 from spillway.learning.bounds.model import METHODS, Grown, Model
 from spillway.learning.bounds.scores import Errors, Scores
 from spillway.learning.forest_model import versions
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 SPLITS = ("jobs", "flows")
 CALIBRATION_SHARE = 0.2
@@ -139,7 +138,6 @@ def grow(
     seed: int,
 ) -> Grown:
     """Grows a forest that predicts the logarithm of sizes from scaled inputs."""
-    import numpy as np
     from sklearn.ensemble import RandomForestRegressor
 
     greatest = np.abs(inputs).max(axis=0)
@@ -162,8 +160,6 @@ def calibrated(
     Raises:
         ScenarioError: there are too few flows for this rate.
     """
-    import numpy as np
-
     # A bound of 0 is never too high.
     ratios = np.sort(np.where(bound > 0, size / np.maximum(bound, 1), np.inf))
     place = math.floor(miss_rate * (len(ratios) + 1) + 1e-9)
@@ -199,8 +195,6 @@ def _split(
     jobs: Sequence[Job], split: str, train_share: float, calibrates: bool, seed: int
 ) -> _Parts:
     """Splits all flows; what is dealt out are jobs, or flows."""
-    import numpy as np
-
     counts = [len(job) for job in jobs]
     count = len(jobs) if split == "jobs" else sum(counts)
     kept = round(train_share * count)
@@ -238,6 +232,4 @@ def _share(name: str, given: object) -> float:
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    import numpy as np
-
     return np.concatenate(parts)

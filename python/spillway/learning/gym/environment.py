@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -25,13 +25,11 @@ from spillway.base.arguments import (
 from spillway.base.errors import ScenarioError
 from spillway.learning.gym.actions import Actions, Setter
 from spillway.learning.gym.reward import Reward, compiled
+from spillway.plugins import Plugins
+from spillway.result.result import Result
 from spillway.run.observing import Array
 from spillway.run.simulation import Simulation
-
-if TYPE_CHECKING:
-    from spillway.plugins import Plugins
-    from spillway.result.result import Result
-    from spillway.scenario.scenario import Source
+from spillway.scenario.scenario import Source
 
 ID = "Spillway-v0"
 """The name by which `gymnasium.make` finds the environment, once

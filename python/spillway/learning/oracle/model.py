@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base import checksums, core
 from spillway.base.errors import ScenarioError
@@ -15,10 +18,6 @@ from spillway.learning.forest_model import ForestModel
 from spillway.scenario.fates import FEATURES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
     from sklearn.ensemble import RandomForestClassifier
 
 T = TypeVar("T")
@@ -70,8 +69,6 @@ class Seen:
 
     def outside(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_] | None:
         """For every row of features, which of them are out of range; None if that is unknown."""
-        import numpy as np
-
         if not self.least:
             return None
         least, greatest = (np.array(bound, np.float32) for bound in (self.least, self.greatest))
@@ -180,8 +177,6 @@ class Model(ForestModel):
 
     def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """For every row of features, whether the packet would be dropped."""
-        import numpy as np
-
         rows = self._rows(inputs, np.float32)
         return np.asarray(self._forest.predict(rows)).astype(bool)
 

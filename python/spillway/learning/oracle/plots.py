@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.base.folder import whole_file
+from spillway.learning.oracle.scores import Scores
 from spillway.show.palette import COLOURS, FONTS, MARKERS
-
-if TYPE_CHECKING:
-    from spillway.learning.oracle.scores import Scores
 
 _LINES = {
     "accuracy": "accuracy",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from spillway.learning.oracle.model import Model
-    from spillway.learning.oracle.scores import Scores
-    from spillway.learning.oracle.training import Training
+from spillway.learning.oracle.model import Model
+from spillway.learning.oracle.scores import Scores
+from spillway.learning.oracle.training import Training
 
 _SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
 _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
 
 from spillway.base.documents import documents
 from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import path_of
 from spillway.scenario.fates import FEATURES, FILE, file_of, read, tier_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,6 @@ class Trace:
 
         `units` is "fraction" (of the switch's buffer) or "bytes".
         """
-        import numpy as np
-
         unit = self.buffer_bytes if units == "fraction" else 1.0
         columns = [(self.features[name] / unit).astype(np.float32) for name in features]
         return np.column_stack(columns)
@@ -118,8 +117,6 @@ class Trace:
         Raises:
             ScenarioError: for a tier or a switch that is not in the trace.
         """
-        import numpy as np
-
         if tier is not None and tier not in self.tiers:
             raise ScenarioError(f"there is no tier {tier!r}", f"it has {', '.join(self.tiers)}")
         names = [place.name for place in self.places]
@@ -157,9 +154,6 @@ def load(place: str | Path, tier: str | None = None, switches: Collection[str] =
 
 
 def _load(file: Path) -> Trace:
-    import numpy as np
-    import pyarrow.compute as pc
-
     table = read(file)
     rows = table.num_rows
     table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))
@@ -191,8 +185,6 @@ def _load(file: Path) -> Trace:
 
 def join(traces: Iterable[Trace]) -> Trace:
     """All packets of several traces."""
-    import numpy as np
-
     parts = list(traces)
     starts = np.cumsum([0, *(len(part.places) for part in parts[:-1])])
     moved = [part.switch + start for part, start in zip(parts, starts, strict=True)]
@@ -242,8 +234,6 @@ def _rates(folder: Path) -> dict[str, frozenset[int]]:
 
 def _origin(file: Path) -> dict[str, Any]:
     """What the documents beside a trace say about the run; empty if there are none."""
-    import tomllib
-
     try:
         summary, scenario = documents(file.parent)
         if scenario is None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from spillway.base.arguments import items, shown, whole
 from spillway.base.errors import ScenarioError
@@ -14,10 +17,6 @@ from spillway.learning.oracle.model import UNITS, Model, Seen
 from spillway.learning.oracle.scores import Scores
 from spillway.learning.oracle.trace import Trace, join
 from spillway.scenario.fates import FEATURES
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class NothingToLearnError(ScenarioError):
@@ -225,8 +224,6 @@ def _known(what: str, given: Iterable[str], choices: Iterable[str]) -> tuple[str
 def _split(
     traces: Sequence[Trace], split: str, train_share: float, seed: int
 ) -> tuple[Trace, Trace | None]:
-    import numpy as np
-
     def first(trace: Trace) -> npt.NDArray[np.bool_]:
         start, end = int(trace.time_ps.min()), int(trace.time_ps.max())
         return trace.time_ps <= start + train_share * (end - start)

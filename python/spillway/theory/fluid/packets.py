@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from spillway.base.arguments import LARGEST_SEED, whole
@@ -158,8 +159,6 @@ def measure(
         ScenarioError: As `scenario` raises it, or an argument is wrong.
         Interrupted: Ctrl-C.
     """
-    import pyarrow.compute as pc
-
     made = scenario(at, transport=transport, g=g, rtts=rtts, rtt_us=rtt_us)
     result = run(made, seed=whole("seed", seed, 0, LARGEST_SEED))
     rows = result.queues.filter(pc.equal(result.queues["port"], at.flows))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from spillway.theory.fluid.compare import Point, Solved
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _MOST_ROWS = 1000
 """The most moments of a trajectory that are written."""
@@ -168,6 +166,4 @@ def _setting(point: Point) -> dict[str, Any]:
 
 
 def _table(rows: Any) -> pa.Table:
-    import pyarrow as pa
-
     return pa.Table.from_pylist(list(rows))

@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import ArrayLike, NDArray
 
 from spillway.base import checksums, core, csv_file, parquet
@@ -18,9 +20,6 @@ from spillway.base.arguments import LARGEST_SEED, integer, items
 from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.scenario import fates
 from spillway.scenario.flow_export import column_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_PORTS = 1 << 16
 MOST_BUFFER = 1 << 31
@@ -243,9 +242,6 @@ class Arrivals:
         Raises:
             ScenarioError: The name ends otherwise, or the file is there or cannot be written.
         """
-        import pyarrow as pa
-        import pyarrow.csv
-
         from spillway.base.folder import check_file, whole_file
 
         path = Path(file)
@@ -397,9 +393,6 @@ def _check_whole(path: Path, table: pa.Table) -> None:
 
 def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Table:
     """The columns in `wanted`, and those in `more` that exist."""
-    import pyarrow as pa
-    import pyarrow.csv
-
     check_kind(path)
     if not path.is_file():
         raise ScenarioError(f"{path}: there is no such file")
