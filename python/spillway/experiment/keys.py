@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from spillway.base import core
 from spillway.base.checksums import digest
 from spillway.base.quantities import exact
+from spillway.plugins.base import Plugin
 from spillway.plugins.content import content
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from spillway.base import core
-    from spillway.plugins.base import Plugin
 
 NUMBERS = 1
 """The results number of what is kept of a run: its summary."""

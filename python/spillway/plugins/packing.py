@@ -7,14 +7,11 @@ import operator
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.base.errors import ScenarioError
+from spillway.plugins.base import Plugin
 from spillway.plugins.content import Module, checked, found, two_of
 from spillway.plugins.files import executed
-
-if TYPE_CHECKING:
-    from spillway.plugins.base import Plugin
 
 _LIST = "plugins.json"
 """The file that names the classes of a folder, each with its file."""

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.base import core
 from spillway.base.arguments import Assignments, callback, check_line, check_text, written
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import OutputFolder
+from spillway.base.progress import Report
 from spillway.plugins import Plugins, Tagger
+from spillway.result.result import Result
 from spillway.run.observing import Array, Signals, look, names_of
 from spillway.run.run import Kept, Running, Streamed, prepared, read_with_inputs
 from spillway.scenario.scenario import Source
-
-if TYPE_CHECKING:
-    from spillway.base.progress import Report
-    from spillway.result.result import Result
 
 
 class Simulation:

@@ -7,16 +7,13 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from spillway.base import core
 from spillway.base.checksums import digest, names_in
 from spillway.base.errors import SpillwayError
 from spillway.base.folder import INPUTS
+from spillway.plugins.base import Plugin
 from spillway.plugins.packing import copies, unused
-
-if TYPE_CHECKING:
-    from spillway.base import core
-    from spillway.plugins.base import Plugin
 
 
 @dataclass(frozen=True)

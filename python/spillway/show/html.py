@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 from rich.console import Group, RenderableType
-from rich.style import Style
+from rich.style import Style, StyleType
 from rich.table import Column, Table
 from rich.text import Text
 
 from spillway.base.texts import printable
 from spillway.show.tables import SideBySide
-
-if TYPE_CHECKING:
-    from rich.style import StyleType
 
 
 def of(shown: RenderableType) -> Markup:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from spillway.base.texts import printable
 from spillway.show.tables import count, number, percent
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 Filters = Mapping[str, Callable[..., Any]]
 
@@ -28,8 +26,6 @@ def part(room: str, template: str, filters: Filters | None = None, **values: Any
 
 
 def _template(room: str, name: str, filters: Filters) -> Template:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=ChoiceLoader(
             [PackageLoader(each) for each in dict.fromkeys((room, "spillway.show"))]

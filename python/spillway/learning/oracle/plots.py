@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
 from spillway.base.folder import whole_file
 from spillway.learning.oracle.scores import Scores
 from spillway.show.palette import COLOURS, FONTS, MARKERS
@@ -20,9 +23,6 @@ _LINES = {
 
 def draw_sweep(found: Sequence[tuple[int, Scores]], file: Path) -> None:
     """Draws every score against the number of trees."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(5.2, 3.6), layout="constrained", dpi=150)
     axis = figure.subplots()
     counts = [count for count, _ in found]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from spillway.show.drawing import drawing_of, log_scale
 from spillway.show.palette import COLOURS, MARKERS
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.compare import Point
 from spillway.theory.fluid.tables import settled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _AXES = {
     "flows": "flows",
