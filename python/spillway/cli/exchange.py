@@ -117,23 +117,23 @@ def _warn(texts: Iterable[str]) -> None:
 def _table(found: Translation, document: dict[str, object]) -> RenderableType:
     """What was made, and what became of the settings."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold")
-    grid.add_column()
+    from spillway.show.tables import Row, named
+
     counts = [f"{document[name]:,} {name}" for name in ("hosts", "switches", "links", "flows")]
-    grid.add_row("network", ", ".join(counts))
-    grid.add_row("transport", str(document["transport"]))
-    grid.add_row("translated", ", ".join(found.translated))
+    rows: list[Row] = [
+        ("network", ", ".join(counts)),
+        ("transport", str(document["transport"])),
+        ("translated", ", ".join(found.translated)),
+    ]
     idle: dict[str, list[str]] = {}
     for key, reason in found.without_effect.items():
         idle.setdefault(reason, []).append(key)
     for place, (reason, keys) in enumerate(idle.items()):
         heading = "" if place else "no effect"
-        grid.add_row(heading, Text.assemble(", ".join(keys), (f": {reason}", "dim")))
-    return Group(grid, Text(f"written to {document['scenario']}", "dim"))
+        rows.append((heading, Text.assemble(", ".join(keys), (f": {reason}", "dim"))))
+    return Group(named(rows), Text(f"written to {document['scenario']}", "dim"))
 
 
 @exports.command("rdma")

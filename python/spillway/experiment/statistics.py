@@ -55,7 +55,7 @@ def half_interval(values: Sequence[float]) -> float | None:
         return None
     from scipy import special
 
-    return float(special.stdtrit(len(values) - 1, 0.975)) * _error(values)
+    return float(special.stdtrit(len(values) - 1, 0.975)) * standard_error(values)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -64,8 +64,8 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return None if half is None else (middle - half, middle + half)
 
 
-def _error(values: Sequence[float]) -> float:
-    """The standard error of the mean."""
+def standard_error(values: Sequence[float]) -> float:
+    """The standard error of a mean; there must be two numbers at least."""
     return statistics.stdev(values) / math.sqrt(len(values))
 
 
@@ -145,7 +145,7 @@ def difference(own: BySeed, other: BySeed, is_repeated: bool = False) -> Differe
 def _chance(differences: Sequence[float]) -> float:
     if len(differences) < _FEWEST:
         return 1.0
-    by, error = statistics.fmean(differences), _error(differences)
+    by, error = statistics.fmean(differences), standard_error(differences)
     if by == 0:
         return 1.0
     if error == 0:

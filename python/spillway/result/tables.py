@@ -10,7 +10,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway.show.tables import FEW, STATUS_STYLES, count, grid, number, percent, seconds, size
+from spillway.show.tables import (
+    FEW,
+    STATUS_STYLES,
+    Row,
+    count,
+    grid,
+    named,
+    number,
+    percent,
+    seconds,
+    size,
+)
 
 
 def run(numbers: Mapping[str, Any], folder: Path | None) -> RenderableType:
@@ -40,9 +51,7 @@ _PERCENTILES = ("p50", "p95", "p99", "p99_9")
 def _classes(summary: Mapping[str, Any]) -> Table:
     rows = {name: row for name, row in summary["fct_slowdown"].items() if row["count"]}
     some_left = any(row["unfinished"] for row in rows.values())
-    table = grid()
-    table.add_column("slowdown")
-    table.add_column("flows", justify="right")
+    table = grid("slowdown", numbers=["flows"])
     if some_left:
         table.add_column("un-\nfinished", justify="right", style="red")
     for name in ("with\ntimeout", "mean", "p50", "p95", "p99", "p99.9", "max"):
@@ -79,36 +88,36 @@ def _has_few(summary: Mapping[str, Any]) -> bool:
 
 
 def _network(summary: Mapping[str, Any]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column()
+    rows: list[Row] = []
     for tier, row in summary["buffer_occupancy"]["by_tier"].items():
         show = size if row["unit"] == "bytes" else percent
         of = "in queues" if row["unit"] == "bytes" else "of the buffer"
         values = [f"{show(row[key])} {label}" for key, label in _OCCUPANCY]
-        table.add_row(tier, f"{', '.join(values)} {of}")
+        rows.append((tier, f"{', '.join(values)} {of}"))
     drops = summary["drops"]
     reasons = ", ".join(f"{name} {count(packets)}" for name, packets in drops.items())
     lost = f"{count(sum(drops.values()))} packets" + (f" ({reasons})" if reasons else "")
-    table.add_row("drops", lost)
-    table.add_row(
-        "packets",
-        f"{count(summary['marks'])} marked, {count(summary['retransmitted_packets'])} sent again, "
-        f"{count(summary['timeouts'])} timeouts{_probes(summary)}",
-    )
-    load = summary["load"]
-    table.add_row(
-        "load",
-        f"{percent(load['offered'])} offered, {percent(load['realised'])} realised, "
-        f"{percent(load['on_wire'])} on the wire, of the {load['of']}",
-    )
-    table.add_row("goodput", f"{number(summary['goodput_gbps']['all'])} Gbps")
-    flows = summary["flows"]
-    table.add_row(
-        "flows",
-        f"{count(flows['completed'])} of {count(flows['started'])} complete "
-        f"in {seconds(summary['simulated_s'])} simulated",
-    )
+    load, flows = summary["load"], summary["flows"]
+    rows += [
+        ("drops", lost),
+        (
+            "packets",
+            f"{count(summary['marks'])} marked, "
+            f"{count(summary['retransmitted_packets'])} sent again, "
+            f"{count(summary['timeouts'])} timeouts{_probes(summary)}",
+        ),
+        (
+            "load",
+            f"{percent(load['offered'])} offered, {percent(load['realised'])} realised, "
+            f"{percent(load['on_wire'])} on the wire, of the {load['of']}",
+        ),
+        ("goodput", f"{number(summary['goodput_gbps']['all'])} Gbps"),
+        (
+            "flows",
+            f"{count(flows['completed'])} of {count(flows['started'])} complete "
+            f"in {seconds(summary['simulated_s'])} simulated",
+        ),
+    ]
     timed = {"queries": summary["query_us"]}
     if "job_us" in summary:
         timed |= {"jobs": summary["job_us"]["all"], "iterations": summary["iteration_us"]["all"]}
@@ -116,19 +125,16 @@ def _network(summary: Mapping[str, Any]) -> Table:
         if row["count"]:
             mean = number(row["mean"] * 1e-3)
             p50, p95, p99, _ = (text.strip() for text in _flagged(row, 1e-3))
-            table.add_row(
-                name,
-                f"{count(row['count'] - row['unfinished'])} of {count(row['count'])} "
-                f"complete, ms: {mean} mean, {p50} p50, {p95} p95, {p99} p99",
+            complete = (
+                f"{count(row['count'] - row['unfinished'])} of {count(row['count'])} complete"
             )
+            times = f"{mean} mean, {p50} p50, {p95} p95, {p99} p99"
+            rows.append((name, f"{complete}, ms: {times}"))
     spent = summary["run"]
     rate = summary["packet_hops"] / max(spent["wall_s"], 1e-9)
-    table.add_row(
-        "speed",
-        f"{seconds(spent['wall_s'])} for {count(summary['packet_hops'])} packet-hops: "
-        f"{rate * 1e-6:.1f} M per second, {spent['peak_rss_mb']:.0f} MB",
-    )
-    return table
+    hops = f"{seconds(spent['wall_s'])} for {count(summary['packet_hops'])} packet-hops"
+    speed = f"{rate * 1e-6:.1f} M per second, {spent['peak_rss_mb']:.0f} MB"
+    return named([*rows, ("speed", f"{hops}: {speed}")])
 
 
 _OCCUPANCY = (("mean", "mean"), ("p99", "p99"), ("p99_99", "p99.99"), ("max", "max"))

@@ -263,17 +263,13 @@ def measure(
 
 def table(document: Mapping[str, Any]) -> RenderableType:
     """The results of `measure`, for people."""
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    from spillway.show.tables import count
+    from spillway.show.tables import count, wide_grid
 
     cases = document["cases"]
     is_counted = any("instructions_per_packet_hop" in row for row in cases.values())
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    grid.add_column("")
     headings = [
         "events",
         "packet-hops",
@@ -283,8 +279,8 @@ def table(document: Mapping[str, Any]) -> RenderableType:
         "ns\nper hop",
         "M packet-hops\nper CPU s",
     ]
-    for heading in [*headings, *(["instructions\nper hop"] * is_counted), "peak\nMB"]:
-        grid.add_column(heading, justify="right")
+    headings += [*(["instructions\nper hop"] * is_counted), "peak\nMB"]
+    grid = wide_grid("", numbers=headings)
     for name, row in cases.items():
         cells = [
             count(row["events"]),

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway.show.tables import count, grid, number, percent, seconds, size
+from spillway.show.tables import Row, count, grid, named, number, percent, seconds, size
 
 MANY_BASE_RTTS = 100
 """A least timeout of this many base RTTs is pointed out: it often decides the slowest flows."""
@@ -18,33 +18,30 @@ MANY_BASE_RTTS = 100
 
 def facts(facts: Mapping[str, Any]) -> RenderableType:
     """The facts that follow from a scenario: network, buffers, traffic."""
-    network = Table.grid(padding=(0, 2))
-    network.add_column(style="bold")
-    network.add_column()
-    network.add_row("hosts", f"{count(facts['hosts'])} at {facts['host_gbps']:g} Gbps")
-    network.add_row("links", count(facts["links"]))
-    network.add_row(
-        "capacity",
-        f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "
-        f"oversubscription {facts['oversubscription']:.3g}",
-    )
-    network.add_row("clocks", _clocks(facts["clocks"]))
-    network.add_row(
-        "base RTT",
-        f"{facts['base_rtt_us']:.6g} us; bandwidth-delay product {size(facts['bdp_bytes'])}",
-    )
+    rows: list[Row] = [
+        ("hosts", f"{count(facts['hosts'])} at {facts['host_gbps']:g} Gbps"),
+        ("links", count(facts["links"])),
+        (
+            "capacity",
+            f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "
+            f"oversubscription {facts['oversubscription']:.3g}",
+        ),
+        ("clocks", _clocks(facts["clocks"])),
+        (
+            "base RTT",
+            f"{facts['base_rtt_us']:.6g} us; bandwidth-delay product {size(facts['bdp_bytes'])}",
+        ),
+    ]
     base_rtts = facts["min_rto_base_rtts"]
     if base_rtts is not None and base_rtts >= MANY_BASE_RTTS:
-        network.add_row(
-            "timeouts",
-            f"min_rto is {seconds(facts['min_rto_us'] * 1e-6)}, {count(base_rtts)} base "
-            "RTTs: a loss that only a timeout repairs delays its flow by at least that",
-        )
-    network.add_row(
-        "packets",
+        least = f"min_rto is {seconds(facts['min_rto_us'] * 1e-6)}, {count(base_rtts)} base RTTs"
+        why = "a loss that only a timeout repairs delays its flow by at least that"
+        rows.append(("timeouts", f"{least}: {why}"))
+    packets = (
         f"{facts['full_packet_bytes']} B when full; the first {size(facts['first_rtt_bytes'])} "
-        "of a flow count as its first round trip",
+        "of a flow count as its first round trip"
     )
+    network = named([*rows, ("packets", packets)])
     return Group(network, _tiers(facts["tiers"]), _traffic(facts["traffic"], facts["load_of"]))
 
 
@@ -63,10 +60,8 @@ def _clocks(clocks: Mapping[str, Sequence[float]] | None) -> str:
 
 
 def _tiers(tiers: Sequence[Mapping[str, Any]]) -> Table:
-    table = grid()
-    for name in ("tier", "switches", "ports, Gbps", "buffer", "queues", "sharing", "aqm"):
-        table.add_column(name)
-    table.add_column("scheduling")
+    heads = ("tier", "switches", "ports, Gbps", "buffer", "queues", "sharing", "aqm")
+    table = grid(*heads, "scheduling")
     for tier in tiers:
         ports = " + ".join(f"{n} x {rate}" for rate, n in tier["ports_by_gbps"].items())
         table.add_row(
@@ -83,11 +78,8 @@ def _tiers(tiers: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _traffic(sections: Sequence[Mapping[str, Any]], load_of: str) -> Table:
-    table = grid()
-    table.add_column("traffic")
-    table.add_column("kind")
-    for name in ("offered", f"of {load_of}", "flows", "payload"):
-        table.add_column(name, justify="right")
+    heads = ("offered", f"of {load_of}", "flows", "payload")
+    table = grid("traffic", "kind", numbers=heads)
     for section in sections:
         offered = section["offered_gbps"]
         table.add_row(
@@ -103,21 +95,18 @@ def _traffic(sections: Sequence[Mapping[str, Any]], load_of: str) -> Table:
 
 def scenarios(texts: Mapping[str, str]) -> RenderableType:
     """The bundled scenarios."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, text in texts.items():
-        about = itertools.takewhile(lambda line: line.startswith("# "), text.splitlines())
-        table.add_row(name, " ".join(line.removeprefix("# ") for line in about))
-    return table
+    return named(((name, _about(text)) for name, text in texts.items()), no_wrap=True)
+
+
+def _about(scenario: str) -> str:
+    """The comment at the head of a scenario's file."""
+    head = itertools.takewhile(lambda line: line.startswith("# "), scenario.splitlines())
+    return " ".join(line.removeprefix("# ") for line in head)
 
 
 def flows(written: Mapping[str, Any]) -> RenderableType:
     """A summary of a list of flows that was written."""
-    table = grid()
-    table.add_column("class")
-    table.add_column("flows", justify="right")
-    table.add_column("payload", justify="right")
+    table = grid("class", numbers=("flows", "payload"))
     for name, row in written["classes"].items():
         table.add_row(name, count(row["flows"]), size(row["bytes"]))
     table.add_section()

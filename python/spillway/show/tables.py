@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -66,9 +66,52 @@ STATUS_STYLES = {
 }
 
 
-def grid() -> Table:
-    """An empty table in the form that all have."""
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+def grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
+    """An empty table: columns of texts with these heads, and then columns of numbers."""
+    return _headed(texts, numbers, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+
+
+def wide_grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
+    """The same with more room between columns."""
+    return _headed(texts, numbers, box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def open_grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
+    """The same without a line below the heads."""
+    return _headed(texts, numbers, box=None)
+
+
+def _headed(texts: Iterable[str], numbers: Iterable[str], **form: Any) -> Table:
+    table = Table(header_style="bold", **form)
+    for text in texts:
+        table.add_column(text)
+    for number in numbers:
+        table.add_column(number, justify="right")
+    return table
+
+
+Row = tuple[str, RenderableType]
+"""A name, and what is said of it."""
+
+
+def named(rows: Iterable[Row], *, no_wrap: bool = False) -> Table:
+    """Names, and what is said of each; with `no_wrap` no name is broken."""
+    return _filled(Table.grid(padding=(0, 2)), rows, {"no_wrap": no_wrap}, {})
+
+
+def properties(rows: Iterable[Row]) -> Table:
+    """The properties of something by name; long ones go on in another line."""
+    return _filled(Table(box=None, show_header=False), rows, {}, {"overflow": "fold"})
+
+
+def _filled(
+    table: Table, rows: Iterable[Row], names: dict[str, Any], others: dict[str, Any]
+) -> Table:
+    table.add_column(style="bold", **names)
+    table.add_column(**others)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def one_line(heading: str) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from spillway.show.tables import number
+from spillway.show.tables import number, wide_grid
 from spillway.tuning.summary import relative
 
 _STYLES = {"better": "green", "worse": "red"}
@@ -65,16 +63,10 @@ def counted(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _grid() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-
-
 def best(summary: Mapping[str, Any]) -> RenderableType:
     """The values of the best trial beside the scenario's own."""
     winner, goal = summary["winners"][0], summary["goals"][0]
-    table = _grid()
-    table.add_column(f"best: trial {winner['trial']}")
-    table.add_column("default", justify="right")
+    table = wide_grid(f"best: trial {winner['trial']}", numbers=["default"])
     table.add_column("tuned", justify="right", style="bold")
     for parameter in summary["over"]:
         key = parameter["key"]
@@ -93,12 +85,8 @@ def best(summary: Mapping[str, Any]) -> RenderableType:
 def front(summary: Mapping[str, Any]) -> RenderableType:
     """The trials that no other is better than in every goal."""
     keys = _keys_that_differ(summary)
-    table = _grid()
-    table.add_column("front: trial", justify="right")
-    for goal in summary["goals"]:
-        table.add_column(f"{goal['text']}\n{goal['direction']}d", justify="right")
-    for key in keys:
-        table.add_column(key, justify="right")
+    goals = [f"{goal['text']}\n{goal['direction']}d" for goal in summary["goals"]]
+    table = wide_grid(numbers=["front: trial", *goals, *keys])
     defaults = {each["key"]: each["default"] or "-" for each in summary["over"]}
     own = [number(goal["default"]) for goal in summary["goals"]]
     table.add_row("default", *own, *(defaults[key] for key in keys), style="dim")
@@ -157,10 +145,8 @@ def _miss(share: float, left: float | None, right: float | None) -> str:
 def confirmation(summary: Mapping[str, Any]) -> RenderableType:
     """The winners beside the default on seeds that the search never saw."""
     found = summary["confirmation"]
-    table = _grid()
-    table.add_column("confirmed on new seeds")
-    for head in ("default", "tuned", "difference", "95% interval", ""):
-        table.add_column(head, justify="right")
+    heads = ("default", "tuned", "difference", "95% interval", "")
+    table = wide_grid("confirmed on new seeds", numbers=heads)
     several = len(found["winners"]) > 1
     for winner in found["winners"]:
         prefix = f"trial {winner['trial']}: " if several else ""
@@ -237,11 +223,9 @@ def importance(summary: Mapping[str, Any]) -> RenderableType:
     if not any(shares for found in by_goal for _, _, shares in found):
         text = "too few complete trials to say how much each parameter matters"
         return Text(text, "dim")
-    table = _grid()
-    table.add_column("how much it matters")
     several = len(summary["goals"]) > 1
-    for goal in summary["goals"]:
-        table.add_column(goal["text"] if several else "share", justify="right")
+    heads = [goal["text"] if several else "share" for goal in summary["goals"]]
+    table = wide_grid("how much it matters", numbers=heads)
     for same in zip(*by_goal, strict=True):
         head, trials, _ = same[0]
         each = [shares for _, _, shares in same]

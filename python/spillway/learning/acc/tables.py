@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from spillway.experiment.statistics import standard_error
 from spillway.learning.acc.model import Model
 from spillway.learning.acc.state import Interval, State
 from spillway.learning.acc.variant import Setting
+from spillway.show.tables import open_grid, properties
 
 if TYPE_CHECKING:
     from spillway.learning.acc.best import Search, Tried
@@ -51,20 +52,18 @@ def would_set(model: Model) -> list[tuple[str, Setting]]:
 
 def model(chosen: Model) -> RenderableType:
     """A model's shape, of what it was made, and what it would set."""
-    table = _plain()
     widths = [weight.shape[1] for weight, _ in chosen.layers] + [len(chosen.actions)]
-    table.add_row("network", " x ".join(map(str, widths)))
-    table.add_row("decides every", f"{chosen.interval_ps * 1e-6:g} us")
-    table.add_row(
-        "observes", "1 interval" if chosen.history == 1 else f"{chosen.history} intervals"
+    table = properties(
+        [
+            ("network", " x ".join(map(str, widths))),
+            ("decides every", f"{chosen.interval_ps * 1e-6:g} us"),
+            ("observes", "1 interval" if chosen.history == 1 else f"{chosen.history} intervals"),
+            ("ranges", ", ".join(f"{each:g}" for each in chosen.ranges.tolist())),
+            ("actions", f"{len(chosen.actions)}"),
+            *((key.replace("_", " "), text) for key, text in chosen.provenance.items()),
+        ]
     )
-    table.add_row("ranges", ", ".join(f"{each:g}" for each in chosen.ranges.tolist()))
-    table.add_row("actions", f"{len(chosen.actions)}")
-    for key, text in chosen.provenance.items():
-        table.add_row(key.replace("_", " "), text)
-    states = _plain()
-    for name, told in would_set(chosen):
-        states.add_row(name, setting(told))
+    states = properties((name, setting(told)) for name, told in would_set(chosen))
     title = Text("\nwhat it would set (line full, an eighth of the packets marked):", "dim")
     return Group(table, title, states)
 
@@ -84,9 +83,8 @@ def look(told: Look) -> str:
 
 def training(done: Training) -> RenderableType:
     """The learning curve, and which network was kept."""
-    table = Table(box=None, header_style="bold")
-    for heading in ("decisions", "exploration", "reward in training", "without exploration"):
-        table.add_column(heading, justify="right")
+    heads = ("decisions", "exploration", "reward in training", "without exploration")
+    table = open_grid(numbers=heads)
     for each in done.curve:
         table.add_row(
             f"{each.steps:,}",
@@ -100,11 +98,7 @@ def training(done: Training) -> RenderableType:
 
 def search(found: Search) -> RenderableType:
     """The best settings, and models beside them."""
-    table = Table(box=None, header_style="bold")
-    for heading in ("", "setting", "reward", "on the confirming seeds"):
-        table.add_column(
-            heading, justify="right" if heading[:6] in ("reward", "on the") else "left"
-        )
+    table = open_grid("", "setting", numbers=("reward", "on the confirming seeds"))
     for each in [*found.models, *found.actions[:_MOST_ROWS]]:
         table.add_row(
             each.name,
@@ -144,11 +138,4 @@ def _mean(rewards: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
         return "-"
     if len(rewards) == 1:
         return f"{rewards[0]:.4f}"
-    return f"{rewards.mean():.4f} ± {rewards.std(ddof=1) / np.sqrt(len(rewards)):.4f}"
-
-
-def _plain() -> Table:
-    table = Table(box=None, show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    return table
+    return f"{rewards.mean():.4f} ± {standard_error(rewards.tolist()):.4f}"

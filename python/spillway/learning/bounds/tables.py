@@ -12,6 +12,7 @@ from rich.text import Text
 from spillway.learning.bounds.model import Model
 from spillway.learning.bounds.scores import FAR_BYTES, SMALL_BYTES, Errors, Scores
 from spillway.learning.bounds.training import Training
+from spillway.show.tables import Row, open_grid, properties
 
 _SYNTHETIC = "All numbers are synthetic: these jobs are made up, not measured."
 _OF_SYNTHETIC = "The model is of synthetic jobs: what it was trained on is made up, not measured."
@@ -43,7 +44,7 @@ def trained(found: Mapping[int, Training]) -> RenderableType:
         f"{training['kind']}: trained on {flows['training']:,} flows{calibration}, tested on "
         f"{flows['test']:,}\n"
     )
-    table, errors = _scores(("depth", "bound")), _errors(("depth",))
+    table, errors = _scores("depth", "bound"), _errors("depth")
     for depth, training_ in found.items():
         for method, scores in training_.scores.items():
             factor = training_.models[method].factor
@@ -60,7 +61,7 @@ def evaluated(
     `is_synthetic` is said of the jobs, and `kinds` are theirs, without the one on which the model
     was trained.
     """
-    table, beside = _scores(("bound",)), _errors(())
+    table, beside = _scores("bound"), _errors()
     table.add_row(model.method, *_cells(scores, model.factor))
     beside.add_row(*_error_cells(errors))
     notes = [_OF_SYNTHETIC] if model.training.get("synthetic") else []
@@ -83,14 +84,9 @@ def _group(*parts: RenderableType, is_synthetic: bool, more: Iterable[str] = ())
     return Group(*parts, Text(""), *(Text(note, "dim") for note in notes))
 
 
-def _scores(first: tuple[str, ...]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for heading in first:
-        table.add_column(heading)
+def _scores(*first: str) -> Table:
     headings = ("factor", "flows", "bounded", "out-bound", "closeness", "of small")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
+    return open_grid(*first, numbers=headings)
 
 
 def _cells(scores: Scores, factor: float) -> list[str]:
@@ -104,14 +100,9 @@ def _cells(scores: Scores, factor: float) -> list[str]:
     ]
 
 
-def _errors(first: tuple[str, ...]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for heading in first:
-        table.add_column(heading)
+def _errors(*first: str) -> Table:
     far = f"predicted sizes off by > {FAR_BYTES // 1000} KB"
-    for heading in (far, "too high", "median error"):
-        table.add_column(heading, justify="right")
-    return table
+    return open_grid(*first, numbers=(far, "too high", "median error"))
 
 
 def _error_cells(errors: Errors) -> list[str]:
@@ -132,27 +123,25 @@ def _number(value: float | None) -> str:
 
 def model(chosen: Model) -> Table:
     """The properties of a model."""
-    table = Table(box=None, show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    table.add_row("forest", f"{chosen.trees} trees, depth {chosen.depth}")
     bound = _METHODS[chosen.method]
     quantile = "" if chosen.quantile is None else f", {chosen.quantile:g}"
-    table.add_row("bound", f"{chosen.method}{quantile}: {bound}")
     rate = chosen.miss_rate
     told = "not calibrated" if rate is None else f"calibrated for a miss rate of {rate:g}"
-    table.add_row("factor", f"{chosen.factor:.6g}, {told}")
-    table.add_row("window", f"{chosen.window} flows")
-    table.add_row("looks at", ", ".join(chosen.columns))
+    rows: list[Row] = [
+        ("forest", f"{chosen.trees} trees, depth {chosen.depth}"),
+        ("bound", f"{chosen.method}{quantile}: {bound}"),
+        ("factor", f"{chosen.factor:.6g}, {told}"),
+        ("window", f"{chosen.window} flows"),
+        ("looks at", ", ".join(chosen.columns)),
+    ]
     training = chosen.training
     if training:
         adjective = "synthetic jobs" if training["synthetic"] else "jobs"
-        table.add_row(
-            "trained on",
-            f"{training['flows']:,} of the flows of {training['jobs']:,} {adjective} of kind "
-            f"{training['kind']}",
-        )
-        table.add_row("split", f"{training['split']}, seed {training['seed']}")
+        flows = f"{training['flows']:,} of the flows of {training['jobs']:,}"
         versions = ", ".join(f"{name} {number}" for name, number in training["versions"].items())
-        table.add_row("versions", versions)
-    return table
+        rows += [
+            ("trained on", f"{flows} {adjective} of kind {training['kind']}"),
+            ("split", f"{training['split']}, seed {training['seed']}"),
+            ("versions", versions),
+        ]
+    return properties(rows)

@@ -11,6 +11,7 @@ from rich.text import Text
 from spillway.learning.oracle.model import Model
 from spillway.learning.oracle.scores import Scores
 from spillway.learning.oracle.training import Training
+from spillway.show.tables import Row, open_grid, properties
 
 _SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
 _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
@@ -52,11 +53,8 @@ def _outside(name: str, found: Scores) -> str:
 
 def each(found: Mapping[str, Training]) -> RenderableType:
     """A row for every model of a switch or tier, with its test scores or training data."""
-    table = Table(box=None, header_style="bold")
-    for heading in ("model", "trained on packets", "drops"):
-        table.add_column(heading, justify="left" if heading == "model" else "right")
-    for heading in ("precision", "recall", "F1"):
-        table.add_column(heading, justify="right")
+    heads = ("trained on packets", "drops", "precision", "recall", "F1")
+    table = open_grid("model", numbers=heads)
     for name, training in found.items():
         told = {} if training.scores is None else training.scores.document
         table.add_row(
@@ -104,35 +102,34 @@ def balance(training: Training) -> Text:
 
 def model(chosen: Model) -> Table:
     """The properties of a model."""
-    table = Table(box=None, show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
     training, seen = chosen.training, chosen.seen
-    table.add_row("forest", f"{chosen.trees} trees, depth {chosen.depth}")
-    table.add_row("looks at", f"{', '.join(chosen.features)}, in units of {_UNITS[chosen.units]}")
-    table.add_row("averages", _AVERAGES[chosen.average])
     ranges = [
         f"{name} {least:.4g} to {greatest:.4g}"
         for name, least, greatest in zip(chosen.features, seen.least, seen.greatest, strict=False)
     ]
-    table.add_row("has seen", ", ".join(ranges) or "unknown")
-    table.add_row("buffers", " or ".join(f"{n:,} bytes" for n in seen.buffers) or "unknown")
-    table.add_row("lines", " and ".join(f"{n * 1e-9:g} Gbps" for n in seen.rates) or "unknown")
+    rows: list[Row] = [
+        ("forest", f"{chosen.trees} trees, depth {chosen.depth}"),
+        ("looks at", f"{', '.join(chosen.features)}, in units of {_UNITS[chosen.units]}"),
+        ("averages", _AVERAGES[chosen.average]),
+        ("has seen", ", ".join(ranges) or "unknown"),
+        ("buffers", " or ".join(f"{n:,} bytes" for n in seen.buffers) or "unknown"),
+        ("lines", " and ".join(f"{n * 1e-9:g} Gbps" for n in seen.rates) or "unknown"),
+    ]
     if training:
         share = f"{training['drops'] / training['packets']:.3%}"
-        table.add_row(
-            "trained on", f"{training['packets']:,.0f} packets, of which {share} were dropped"
-        )
-        table.add_row("split", f"{training['split']}, seed {training['seed']}")
+        rows += [
+            ("trained on", f"{training['packets']:,.0f} packets, of which {share} were dropped"),
+            ("split", f"{training['split']}, seed {training['seed']}"),
+        ]
         for trace in training["traces"]:
             name = trace.get("scenario", trace.get("file", "a trace"))
-            table.add_row("trace", f"{name}, seed {trace.get('seed', 'unknown')}")
+            rows.append(("trace", f"{name}, seed {trace.get('seed', 'unknown')}"))
         versions = ", ".join(f"{name} {number}" for name, number in training["versions"].items())
-        table.add_row("versions", versions)
+        rows.append(("versions", versions))
         resolved = training["traces"][0].get("resolved", "").strip()
         if resolved:
-            table.add_row("scenario", Text(resolved, style="dim"))
-    return table
+            rows.append(("scenario", Text(resolved, style="dim")))
+    return properties(rows)
 
 
 _UNITS = {"fraction": "the buffer", "bytes": "a byte"}

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from spillway.show.tables import wide_grid
 from spillway.theory.fluid.compare import Point, Solved
 
 _MOST_ROWS = 1000
@@ -62,16 +61,12 @@ def shown(points: Sequence[Point], kind: str) -> RenderableType:
     """A row for every setting: the models' queues, and the packet simulator's."""
     names = [each.model.name for each in points[0].solved]
     is_measured = bool(points[0].packets)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("flows", "slope", "min", "floor"):
-        table.add_column(name, justify="right")
-    for name in names:
-        table.add_column(name, justify="right")
-        if is_measured:
-            table.add_column("off", justify="right")
+    heads = ["flows", "slope", "min", "floor"]
     if is_measured:
-        for name in ("packets", "deviation", "seeds"):
-            table.add_column(name, justify="right")
+        off = [head for name in names for head in (name, "off")]
+        table = wide_grid(numbers=[*heads, *off, "packets", "deviation", "seeds"])
+    else:
+        table = wide_grid(numbers=[*heads, *names])
     for point in points:
         table.add_row(*_cells(point))
     at = points[0].bottleneck

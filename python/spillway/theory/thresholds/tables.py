@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from spillway.base import core
+from spillway.show.tables import wide_grid
 from spillway.theory.thresholds.find import Found, Ladder
 from spillway.theory.thresholds.objectives import OBJECTIVES
 
@@ -73,14 +73,9 @@ def shown(found: Found) -> RenderableType:
     return Group(*parts)
 
 
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-
-
 def _levels(found: Found) -> Table:
-    table = _table()
-    for name in ("level", "up to bytes", f"packets of {PACKET:,} B", "of flows", "of bytes"):
-        table.add_column(name, justify="right")
+    heads = ("level", "up to bytes", f"packets of {PACKET:,} B", "of flows", "of bytes")
+    table = wide_grid(numbers=heads)
     for row in _by_level(found):
         end = row["up_to_bytes"]
         table.add_row(
@@ -94,10 +89,7 @@ def _levels(found: Found) -> Table:
 
 
 def _gaps(found: Found) -> Table:
-    table = _table()
-    table.add_column("above the least value of")
-    for name in OBJECTIVES:
-        table.add_column(name, justify="right")
+    table = wide_grid("above the least value of", numbers=OBJECTIVES)
     ours = [
         Ladder(f"best by {name}", each.thresholds, each.values)
         for name, each in found.optima.items()
