@@ -120,6 +120,7 @@ def test_seeds_are_drawn_or_given() -> None:
     env = made(seeds=range(1, 9), steps=1)
     drawn = {env.reset(seed=number if number == 0 else None)[1]["seed"] for number in range(40)}
     assert drawn == set(range(1, 9))
+    assert made(seeds="7..8,3").reset()[1]["seed"] in (3, 7, 8)
     assert env.reset(options={"seed": 77})[1]["seed"] == 77
     first = [env.reset(seed=3)[1]["seed"] for _ in range(3)]
     assert len({*first}) == 1
@@ -172,7 +173,9 @@ def test_the_reward_may_be_a_function() -> None:
         ({"interval": 0}, "0 is no time that can be used here"),
         ({"history": 0}, "history: 0 is no whole number above 0"),
         ({"steps": True}, "steps: True is no whole number above 0"),
-        ({"seeds": []}, "there are no seeds"),
+        ({"seeds": []}, "there is no seed to run with"),
+        ({"seeds": "1.."}, "'1..' is not a list of seeds"),
+        ({"seeds": [2, 2]}, "seed 2 is there twice"),
         ({"seeds": [1, -1]}, "seed: -1 is not valid"),
         ({"begin": 2**63}, "is no time that can be used here"),
         ({"render_mode": "human"}, "there is no render mode"),

@@ -106,7 +106,7 @@ def test_an_environment_takes_nothing_twice_and_nothing_beyond_reason():
         environment().reset(options=5)
     with pytest.raises(ScenarioError, match="options: there is no 'sed'"):
         environment().reset(options={"sed": 1})
-    with pytest.raises(ScenarioError, match="the seed 1 is there twice"):
+    with pytest.raises(ScenarioError, match="seed 1 is there twice"):
         environment(seeds=[1, 1])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from spillway.base import core
-from spillway.base.arguments import Assignments, assignments_of
+from spillway.base.arguments import Assignments, Seeds, assignments_of
 from spillway.base.errors import ScenarioError
 from spillway.learning.acc.state import NUMBERS, Interval, State
 from spillway.learning.acc.variant import Setting, Variant
@@ -75,7 +74,7 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(self, place: Place, variant: Variant, seeds: Iterable[int] = (1,)) -> None:
+    def __init__(self, place: Place, variant: Variant, seeds: Seeds = (1,)) -> None:
         """An environment; each episode draws one of the scenario's `seeds`."""
         settings = place.assignments(variant)
         scenario = prepared(place.scenario, None, settings, ())

@@ -15,10 +15,11 @@ from spillway.base import core
 from spillway.base.arguments import (
     LARGEST_SEED,
     Assignments,
+    Seeds,
     check_once,
     check_text,
     integer,
-    items,
+    seeds_of,
     shown,
     whole,
 )
@@ -67,7 +68,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         history: int = 1,
         begin: str | int = 0,
         steps: int | None = None,
-        seeds: Iterable[int] = (1,),
+        seeds: Seeds = (1,),
         set: Assignments = (),
         plugins: Plugins = (),
         render_mode: None = None,
@@ -90,8 +91,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
             begin: When an episode begins: a time, as `interval`.
             steps: After how many steps an episode is truncated; without it, it lasts until the run
                 is over.
-            seeds: The seeds of the scenario, of which each episode draws one. In
-                `reset(options={"seed": 7})` it is given.
+            seeds: The seeds of the scenario, of which each episode draws one: numbers, or a text
+                such as `1..5`. In `reset(options={"seed": 7})` it is given.
             render_mode: There is none.
 
         Raises:
@@ -104,11 +105,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._interval, self._begin = _time(interval, 1), _time(begin, 0)
         self._history = _count("history", history)
         self._steps = None if steps is None else _count("steps", steps)
-        given = items(seeds, "seeds", "for one: seeds=range(1, 5)")
-        self._seeds = [_seed(each) for each in given]
-        if not self._seeds:
-            raise ScenarioError("there are no seeds")
-        check_once(self._seeds, "the seed", "each is as likely as the others")
+        self._seeds = seeds_of(seeds)
         self._signals = _names(signals)
         self._paths = list(self._signals.values())
         self._reward = compiled(reward, self._signals)
