@@ -139,7 +139,7 @@ def _listed(key: object, values: object) -> Choice:
 
 
 _KEY_BEHIND_SLASH = re.compile(r"\s*[A-Za-z_][\w-]*(\[\d+\])*(\.[\w-]+(\[\d+\])*)*\s*=")
-"""Follows a `/` that separates keys which are varied together; values have slashes, too."""
+"""What follows a `/` between keys that are varied together. In values there are slashes, too."""
 
 
 def _choice(text: object) -> Choice:
@@ -166,8 +166,8 @@ def _choice(text: object) -> Choice:
 def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -> list[str]:
     """Splits a text at commas, or at another mark.
 
-    Marks within brackets, braces and quotes do not count, nor do those that `before` does not match
-    what follows.
+    Marks within brackets, braces and quotes do not count. With `before` a mark counts only if this
+    pattern matches what follows it.
     """
     parts, depth, quote = [""], 0, ""
     for place, character in enumerate(values):

@@ -55,7 +55,10 @@ JobsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on standard output, all else aside.")
+    bool,
+    typer.Option(
+        "--json", help="Print the result as one JSON object; all else goes to standard error."
+    ),
 ]
 TablesOption = Annotated[
     bool, typer.Option("--tables", help="With --out: keep the tables of every run, too.")

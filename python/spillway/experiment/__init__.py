@@ -2,7 +2,7 @@
 
 variants     combinations of values of a scenario's keys
 planning     what is to be run, checked
-keys         what a run's results hang on
+keys         what a run's results depend on
 manifest     what a folder was asked for
 work         runs what is missing (`spillway.tasks`)
 experiment   all of this together

@@ -135,7 +135,7 @@ def _kept(
 
 
 def _sets(folder: Path, asked: Asked) -> list[Asked]:
-    """What a folder was asked for before, as far as it can be beside this."""
+    """What a folder was asked for before, without what cannot stand beside the new request."""
     if not held.is_one(folder):
         return []
     old = Manifest.load(folder)
@@ -148,7 +148,7 @@ def _sets(folder: Path, asked: Asked) -> list[Asked]:
 
 
 def _check_against(asked: Asked, against: Sequence[str]) -> None:
-    """Refuses a baseline that there is not."""
+    """Refuses a baseline that does not exist."""
     if against:
         baselines(asked, against)
 

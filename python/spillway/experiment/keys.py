@@ -1,4 +1,4 @@
-"""What a run's results hang on, as a key by which they are kept."""
+"""Keys by which runs are kept: all that a run's results depend on."""
 
 from __future__ import annotations
 

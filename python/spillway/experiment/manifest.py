@@ -209,7 +209,7 @@ def joined(old: Asked, new: Asked) -> Asked:
 
 
 def without_other_plugins(asked: Asked, new: Asked) -> Asked:
-    """A set without variants of plug-ins whose content is another one now."""
+    """A set without the variants whose plug-ins have changed since."""
     now = dict(each.split("=") for entry in new.entries for each in entry.plugins)
     entries = [
         entry

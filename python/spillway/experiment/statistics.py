@@ -115,7 +115,7 @@ class Difference:
     chance: float
     """How probable a mean so far from 0 is, either way, if nothing differs."""
     is_sure: bool = False
-    """Whether it would seldom, in 5% of all, be seen by chance alone among all that is compared."""
+    """Whether it is more than chance, with 95% for all that is compared together."""
 
     @property
     def relative(self) -> float | None:

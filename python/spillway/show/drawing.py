@@ -35,7 +35,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 PLAIN: Mapping[Any, Any] = {**FONTS, "text.parse_math": False}
-"""How texts are written that others have chosen: dollar signs begin no formulas."""
+"""The style for texts that others have chosen: dollar signs begin no formulas."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Results gathered on one self-contained HTML page.
 
-What there is about a kind of results, its own room says: a `Section`, which it names among the
+Each kind of results has a `Section`, which says what the page shows of it. Rooms name theirs as
 entry points of the group `spillway.report`.
 """
 
@@ -41,14 +41,14 @@ class Section:
     is_one: Callable[[Document], bool]
     """Whether a summary is of this kind."""
     article: Callable[[Document], Markup]
-    """What the page says of one: of its summary, with its `path`, `file`, and its `toml`."""
+    """What the page shows of one, given its summary with its `path`, `file` and `toml`."""
     about: Callable[[Path, Document], Document] = lambda _, document: document
     """What more of its folder is needed."""
     title: Callable[[Document], str] = lambda entry: str(entry["path"])
     above: Callable[[Sequence[Document]], Markup] | None = None
     """What stands above all of the kind."""
     mark: str = SUMMARY
-    """The file by which such a folder is found. One that is no summary is not read."""
+    """The file by which such a folder is found. If it is no summary, it is not read here."""
 
 
 @cache
@@ -90,8 +90,8 @@ def is_one(file: Path) -> bool:
 def gather(folder: Path, *, is_one_of_several: bool, seen: set[Path]) -> dict[str, list[Document]]:
     """The results in a folder by kind, each ordered by path.
 
-    What was in a folder before (`seen`) is left out. One of several folders stands before the
-    path.
+    Results that an earlier folder had (`seen`) are left out. If there are several folders, paths
+    begin with the folder.
     """
     found: dict[str, list[Document]] = {section.kind: [] for section in sections()}
     for file in _summaries(folder):
@@ -109,7 +109,7 @@ def gather(folder: Path, *, is_one_of_several: bool, seen: set[Path]) -> dict[st
 
 
 def _read(file: Path) -> tuple[Section | None, Document]:
-    """Of which kind a folder is, if of any, and its summary."""
+    """The kind of a folder, None if it is of none, and its summary."""
     if file.name != SUMMARY:
         return next(section for section in sections() if section.mark == file.name), {}
     try:

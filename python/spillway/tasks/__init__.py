@@ -1,6 +1,6 @@
 """Keyed calls: what is kept of them, who computes what is missing, and how.
 
-A call's key says all that its result hangs on. Nothing here knows what is computed.
+A call's key says all that its result depends on. Nothing here knows what is computed.
 
     segment   records, one line each, that only grow
     store     results by their keys

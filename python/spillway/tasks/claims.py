@@ -165,7 +165,7 @@ class Claims:
 
 @functools.cache
 def _machine() -> str:
-    """Where process numbers mean the same: since when this machine runs, and in which container."""
+    """The machine since its last start, and the container: there process numbers mean the same."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"

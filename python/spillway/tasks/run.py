@@ -14,7 +14,7 @@ from spillway.tasks.store import Store
 Report = Callable[[Progress | None], object]
 """Called during a call; raises KeyboardInterrupt to end it."""
 _WAIT_S = 0.2
-"""How often it is looked whether others have finished."""
+"""The time between two looks at what others have finished."""
 
 
 class Task(Protocol):
@@ -22,7 +22,7 @@ class Task(Protocol):
 
     @property
     def key(self) -> str:
-        """All that the result hangs on, as a name that a file can have."""
+        """All that the result depends on, as a name that a file can have."""
 
     @property
     def label(self) -> str:

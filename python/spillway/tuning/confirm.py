@@ -38,10 +38,10 @@ FEWEST = 3
 MOST_WINNERS = 5
 """The most trials of a Pareto front that are confirmed."""
 TIMES = 3
-"""How many times as long the runs of the confirmation are, unless it is said."""
+"""Runs of the confirmation last this many times as long, unless a duration is given."""
 _EVENTS = "events"
 _BEHIND = 5
-"""The seeds of a confirmation, unless they are given."""
+"""How many seeds a confirmation has, unless they are given."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def run(
 
     Raises StoppedError, and SpillwayError if a run has no such number.
 
-    Beside the metrics they have the number of events, by which equal runs are known. What the
-    study has of them already is not run again.
+    Beside the metrics they have the number of events, by which equal runs are known. Runs that the
+    study has already are not done again.
     """
     work = [
         (scenario.set(*confirmation.assignments), seed)

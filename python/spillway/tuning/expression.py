@@ -20,7 +20,7 @@ from spillway.base.arguments import check_text
 from spillway.base.errors import ScenarioError
 
 DEFAULT = "default"
-"""The name of what the other side of a comparison is in the unchanged scenario."""
+"""In a comparison: the value that the other side has in the unchanged scenario."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"

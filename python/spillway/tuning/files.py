@@ -33,7 +33,7 @@ QUESTION = "study.json"
 """What the study asks: the same question goes on, another one is refused."""
 PAGE, TRIALS, BEST, FRONT = "index.html", "trials.csv", "best", "front"
 _OURS = (SUMMARY, PAGE, TRIALS, BEST, FRONT, checksums.FILE)
-"""What is written when a study is complete, the summary first to go and last to come."""
+"""What is written when a study is complete. The summary is removed first, and written last."""
 
 
 _WINNER = re.compile(rf"({BEST}|{FRONT}/trial-\d+)/({SCENARIO}|{INPUTS}/.*)")
@@ -42,7 +42,7 @@ _WINNER = re.compile(rf"({BEST}|{FRONT}/trial-\d+)/({SCENARIO}|{INPUTS}/.*)")
 class StudyFolder:
     """A context in which a folder is this process's.
 
-    A mark says that it is incomplete until `complete` is called. What it leaves otherwise is a
+    A mark says that it is incomplete until `complete` is called. Without that call it leaves a
     study that can go on.
     """
 

@@ -37,7 +37,7 @@ class Runs:
         share: float,
         kept: Kept,
     ) -> None:
-        """`share` is that of one of them in all work; `stop` is set when they are to end.
+        """`share` is the share of one run in all work; `stop` is set when the runs are to end.
 
         What is `kept` is not run again.
         """

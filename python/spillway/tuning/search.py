@@ -27,10 +27,10 @@ END = 100
 MOST_KILLED = 3
 """How often a trial may be cut short by the end of its process before it counts as failed."""
 _MOST_DRAWN = 10
-"""How many times as many combinations may be drawn as trials are wanted, if some are invalid."""
+"""The search gives up after this many invalid combinations for each trial that is wanted."""
 _TURN_S = 1.0
 _BEGUN = "begun"
-"""How often a trial has been begun; only those whose values are all drawn have it."""
+"""How often a trial has been begun. A trial has this note once all its values are drawn."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Default:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every trial is."""
+    """How trials are chosen, run and ended."""
 
     seeds: Sequence[int]
     looks: tuple[int, ...]
@@ -98,7 +98,7 @@ class Search:
         share: float,
         kept: Kept,
     ) -> None:
-        """`share` is that of one run in all work, for `follow`; `kept` has the runs."""
+        """`share` is the share of one run in all work, for `follow`; `kept` has the runs."""
         self._kept = kept
         self._study, self._space, self._aims, self._plan = study, space, aims, plan
         self._default, self._is_shared = default, is_shared

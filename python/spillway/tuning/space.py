@@ -31,9 +31,9 @@ _RANGE = re.compile(
 _STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 """A step of a key: a name, or a place in brackets."""
 _DIGITS = 4
-"""The fewest significant digits with which a number from between two others is written."""
+"""A number within a range is written with at least this many significant digits."""
 _MOST_DIGITS = 17
-"""Those with which every number of a computer is told from all others."""
+"""With this many digits every float differs from all others."""
 _MEASURES = ("name", "warmup", "slowdown_base", "record", "limits")
 """The keys, and sections, that change nothing in the network."""
 _MOST_PLACES = 1_000_000_000
@@ -53,7 +53,7 @@ class Range:
     step: float | None = None
     """The distance between neighbours, from `low` on; None between all that can be written."""
     own: str = field(default="", compare=False)
-    """The scenario's own value, if it is in it: that number is written just so."""
+    """The scenario's own value, if it is in the range: it is written as the scenario has it."""
 
     @property
     def is_whole(self) -> bool:
@@ -234,8 +234,8 @@ class Space:
     """The parameters of a scenario, those that others depend on first.
 
     A parameter below a key that is varied itself, such as `switch.sharing.alpha` below
-    `switch.sharing`, matters only beside those choices that have its key; `absences` says in words
-    beside which it does not.
+    `switch.sharing`, matters only beside those choices that have its key; `absences` names the
+    other choices, in words.
     """
 
     def __init__(self, base: Scenario, given: Sequence[Parameter]) -> None:
@@ -278,7 +278,7 @@ class Space:
         return not above or self._has[known]
 
     def chosen(self, choose: Callable[[Parameter], str]) -> dict[str, str]:
-        """The values of all parameters that matter, as `choose` has them one after another."""
+        """The values of all parameters that matter; `choose` is asked for each in turn."""
         found: dict[str, str] = {}
         for parameter in self.parameters:
             if self.matters(parameter, found):
@@ -290,14 +290,15 @@ class Space:
         return self.base.set(*assignments(chosen)).with_named_plugins()
 
     def own(self, resolved: Mapping[str, Any]) -> dict[str, str]:
-        """The values that the scenario has itself, inside of what is varied or not."""
+        """The scenario's own values, whether they are among those varied or not."""
         found = {each.key: _own(resolved, each.key) for each in self.parameters}
         return {key: value for key, value in found.items() if value is not None}
 
     def default(self, resolved: Mapping[str, Any]) -> dict[str, str] | None:
         """The values that the scenario has itself, if all of them are among those varied.
 
-        They are its own only if it stays the same with them: a choice replaces a whole policy.
+        With these values set, the scenario must be the same as without. That is not certain, since
+        a choice replaces a whole policy, with all keys of it.
         """
         kept = {each.key: self._kept(each, resolved) for each in self.parameters}
         return self._completed({}, self.parameters, kept)
@@ -308,7 +309,10 @@ class Space:
         left: Sequence[Parameter],
         kept: Mapping[str, Sequence[str]],
     ) -> dict[str, str] | None:
-        """Values with which nothing changes: these, and such as are kept of the parameters left."""
+        """Values of all parameters that leave the scenario as it is; None if there are none.
+
+        Some are `found` already; each parameter that is `left` gets one of those `kept` for it.
+        """
         if not left:
             same = self._resolved_with(assignments(found)) == self._resolved
             return dict(found) if same else None
@@ -321,9 +325,10 @@ class Space:
         return next((chosen for chosen in each if chosen is not None), None)
 
     def _kept(self, parameter: Parameter, resolved: Mapping[str, Any]) -> list[str]:
-        """The values with which a parameter alone may be as it is, the one as it is written first.
+        """The values of a parameter that, set alone, leave the scenario as it is.
 
-        Where others are below it, only what it is called must stay.
+        The one that the scenario itself has comes first. If there are parameters below this one,
+        only its name must stay: the keys below it may differ.
         """
         own = _own(resolved, parameter.key)
         if isinstance(parameter, Range):

@@ -108,7 +108,7 @@ def confirmation(
     longer: float,
     winners: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The winners beside the default, on new seeds, in runs so many times as long."""
+    """The winners beside the default, on new seeds; the runs are `longer` times as long."""
     return {
         "seeds": list(seeds),
         "duration_s": duration_ps * 1e-12,

@@ -31,7 +31,7 @@ from spillway.tasks.claims import Claims
 from spillway.tasks.segment import END, made, sync
 
 POLL_S = 2.0
-"""How often it is looked what is left."""
+"""The time between two looks at what is left."""
 SETTLE_S = 60.0
 """How long results of a worker that has ended may take to be seen: NFS keeps folders this long."""
 PART_S = 60.0

@@ -25,7 +25,7 @@ from spillway.experiment.engines import Left, Told, last_lines, untold
 OUTPUTS = "slurm"
 """The folder, within that of the experiment, to which jobs write what they print."""
 POLL_S = 5.0
-"""How often it is looked what is left, and how the jobs are."""
+"""The time between two looks at what is left, and at the jobs."""
 SETTLE_S = 60.0
 """How long results of jobs that have ended may take to be seen: NFS keeps folders this long."""
 PATIENCE_S = 1800.0

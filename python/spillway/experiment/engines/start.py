@@ -11,11 +11,11 @@ from spillway.experiment.engines import Left, Told
 
 ENGINES = ("slurm", "ray")
 WORKERS = 8
-"""Workers, unless they are counted."""
+"""How many workers there are, unless their number is given."""
 
 
 def check(on: str, folder: Path | None) -> None:
-    """Refuses an engine that there is not, or one without a folder that workers share."""
+    """Refuses an engine that does not exist, and one elsewhere without a folder to share."""
     if on == "local":
         return
     if not isinstance(on, str) or (on not in ENGINES and not on.startswith("ray://")):

@@ -172,7 +172,7 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
 
 
 def _check_forks(config: Config, notes: list[str]) -> None:
-    """Refuses what forks of the simulator do and is not known here, and notes what is near."""
+    """Refuses what only forks of the simulator do, and notes where they differ a little."""
     if mode := config.whole("LB_MODE"):
         name = f" ({_BALANCERS[mode]})" if mode in _BALANCERS else ""
         problem = f"is not known here{name}, only 0: each flow has the path that its hash chooses"

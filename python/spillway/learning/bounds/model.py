@@ -175,7 +175,7 @@ def _least(grown: Grown) -> dict[str, npt.NDArray[Any]]:
     least = np.full(nodes, np.inf)
     for tree, start in enumerate(starts):
         np.minimum.at(least, int(start) + grown.leaves[:, tree], grown.size.astype(np.float64))
-    # At what is no leaf nobody looks.
+    # Nodes that are no leaves are never looked at.
     return {"least": np.where(np.isinf(least), 0.0, least)}
 
 

@@ -9,7 +9,7 @@ from spillway.base.errors import ScenarioError
 
 MOST_FLOWS = 10_000
 LEAST, MOST = 1e-6, 1e6
-"""The range of numbers: beyond it the equations leave what a computer can tell apart."""
+"""The range of numbers: beyond it floats are too coarse for the equations."""
 GROWTHS: dict[str, float] = {"one": 0.0, "sqrt-n": 0.5, "n": 1.0, "n-squared": 2.0}
 """How the slope grows with the number of flows, as a power of it; the names are those of `pred`."""
 LEAST_PACKET = 100

@@ -339,7 +339,7 @@ def check_seed(seed: int) -> int:
 
 
 def check_kind(file: Path) -> None:
-    """Refuses a file whose name has another ending than the formats'."""
+    """Refuses a file whose name ends neither in .csv nor in .parquet."""
     if file.suffix not in (".csv", ".parquet"):
         raise ScenarioError(
             f"{file} is neither .csv nor .parquet", "the end of its name says what a file holds"
