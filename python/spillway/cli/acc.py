@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import check_file, check_new_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption, ScenarioArgument, SetOption
 from spillway.cli.output import INTERRUPTED, console, display, say
@@ -162,9 +164,7 @@ def train(
 ) -> None:
     """Train an agent by Double DQN. It needs the extra `train`."""
     _check_gymnasium()
-    from dataclasses import asdict
 
-    from spillway.base.folder import check_file, check_new_file
     from spillway.learning.acc import Model, tables
     from spillway.learning.acc import training as trainings
     from spillway.learning.acc.settings import Settings

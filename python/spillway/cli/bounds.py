@@ -11,6 +11,7 @@ import typer
 
 from spillway.base.arguments import plain_int
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import OutputFolder, check_new_file, whole_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
@@ -83,7 +84,6 @@ def generate(
     as_json: JsonOption = False,
 ) -> None:
     """Make synthetic jobs: a trace of each, and a list of all their flows for a scenario."""
-    from spillway.base.folder import OutputFolder
     from spillway.learning.bounds import files, tables
 
     with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
@@ -148,7 +148,6 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Grow a random forest on jobs, and say how many flows its bounds are right for."""
-    from spillway.base.folder import check_new_file
     from spillway.learning import bounds as learned
     from spillway.learning.bounds import tables
 
@@ -206,7 +205,6 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Say how many flows of other jobs, or of a list, a model's bounds are right for."""
-    from spillway.base.folder import check_new_file, whole_file
     from spillway.learning import bounds as learned
     from spillway.learning.bounds import files, tables
     from spillway.scenario import flow_export

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from spillway.base import core, parquet
+from spillway.base.arguments import seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.cli.output import FAILED, INTERRUPTED, say
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
-    from spillway.scenario.scenario import Scenario
+from spillway.plugins import load
+from spillway.result.result import Result
+from spillway.scenario.scenario import Scenario
 
 
 def scenario_of(
     source: str, assignments: Iterable[str] | None, plugins: Iterable[str] | None
 ) -> Scenario:
     """The scenario that a command's arguments name."""
-    from spillway.plugins import load
-    from spillway.scenario.scenario import Scenario
-
     return Scenario.load(source).plug(*map(load, plugins or ())).set(*(assignments or ()))
 
 
 def seeds_of_options(seed: int | None, seeds: str | None) -> list[int] | None:
     """The seeds of `--seed` or `--seeds`, of which there may be one."""
-    from spillway.base.arguments import seeds_of
-
     if seed is not None and seeds is not None:
         raise ScenarioError("--seed and --seeds are both there", "choose one of them")
     if seeds is not None:

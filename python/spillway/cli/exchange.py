@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.cli.app import app
@@ -16,8 +18,6 @@ from spillway.cli.options import JsonOption
 from spillway.cli.output import display
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from spillway.formats.rdma import Translation
 
 imports = typer.Typer(no_args_is_help=True, help="Make scenarios of other simulators' files.")
@@ -116,9 +116,6 @@ def _warn(texts: Iterable[str]) -> None:
 
 def _table(found: Translation, document: dict[str, object]) -> RenderableType:
     """What was made, and what became of the settings."""
-    from rich.console import Group
-    from rich.text import Text
-
     from spillway.show.tables import Row, named
 
     counts = [f"{document[name]:,} {name}" for name in ("hosts", "switches", "links", "flows")]
@@ -153,8 +150,6 @@ def export_rdma(
     as_json: JsonOption = False,
 ) -> None:
     """The public RDMA simulator: completion times and pauses of a run, for its scripts."""
-    from rich.text import Text
-
     from spillway.formats import rdma
 
     if fct is None and pfc is None:

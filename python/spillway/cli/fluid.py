@@ -15,6 +15,7 @@ import typer
 from spillway.base import core
 from spillway.base.arguments import check_once, plain_float
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import OutputFolder
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
 from spillway.cli.output import INTERRUPTED, console, display
@@ -98,7 +99,6 @@ def fluid(
     as_json: JsonOption = False,
 ) -> None:
     """Steady queue of long flows under RED, by a fluid model and by the packet simulator."""
-    from spillway.base.folder import OutputFolder
     from spillway.theory.fluid import Bottleneck, compare, tables
 
     listed = list(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption, PluginOption
 from spillway.cli.output import display
+from spillway.plugins import describe_all, load
 
 
 @app.command("list")
@@ -28,12 +32,6 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List every plug-in with its parameters and its source, and the bundled scenarios."""
-    import difflib
-
-    from rich.console import Group
-    from rich.text import Text
-
-    from spillway.plugins import describe_all, load
     from spillway.scenario import catalogue, tables
 
     entries: dict[str, Any] = json.loads(core.catalogue())

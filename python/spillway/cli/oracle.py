@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
 
 from spillway.base.arguments import check_once, plain_int
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import OutputFolder, check_new_file
+from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import console, display
@@ -135,7 +138,6 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a random forest on traces of fates, and say how well it predicts."""
-    from spillway.base.folder import OutputFolder, check_new_file
     from spillway.learning import oracle as oracles
     from spillway.learning.oracle import tables
     from spillway.learning.oracle.trace import find, join, load
@@ -212,8 +214,6 @@ def default(
     as_json: JsonOption = False,
 ) -> None:
     """Make a bundled model once more: trace, train, test. A few minutes."""
-    from spillway.base.folder import check_new_file
-    from spillway.base.progress import ProgressBar
     from spillway.learning import oracle as oracles
     from spillway.learning.oracle import default as recipe
 
@@ -278,8 +278,6 @@ def _finish(
     as_json: bool,
 ) -> None:
     """Writes a model and prints how good it is."""
-    from rich.console import Group
-
     from spillway.learning.oracle import tables
 
     if out is not None:

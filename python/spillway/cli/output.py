@@ -7,12 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
+
+from rich.console import Console, RenderableType
 
 from spillway.base.texts import UNSAFE, printable
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 FAILED, WRONG, INTERRUPTED, CUT_OFF = 1, 2, 130, 141
 
@@ -24,7 +23,6 @@ def say(text: str) -> None:
 
 def console(file: TextIO) -> Console:
     """A console for tables and bars, which cleans all texts."""
-    from rich.console import Console
     from rich.segment import Segment
 
     class Cleaned(Console):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
@@ -34,8 +35,6 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Gather results into one HTML page that needs nothing else."""
-    from rich.text import Text
-
     from spillway.show import report as pages
 
     if out is None and len(folders) > 1:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.base.errors import ScenarioError
+from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
 from spillway.cli.common import exit_for, note_empty, recorded, scenario_of, seeds_of_options
 from spillway.cli.options import (
@@ -23,10 +23,10 @@ from spillway.cli.options import (
 )
 from spillway.cli.output import console, display
 from spillway.cli.side_by_side import run_all
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
-    from spillway.scenario.scenario import Scenario
+from spillway.result import tables
+from spillway.result.result import Result
+from spillway.run.run import run_to
+from spillway.scenario.scenario import Scenario
 
 
 @app.command()
@@ -42,8 +42,6 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary of its results."""
-    from spillway.result import tables
-
     chosen = scenario_of(scenario, set, plugin)
     others = [each for each in set or () if not each.startswith("record.")]
     if out is None and len(others) < len(set or ()):
@@ -80,9 +78,6 @@ def _check_kept(tables: Sequence[str]) -> None:
 
 
 def _run(scenario: Scenario, out: Path | None, force: bool) -> Result:
-    from spillway.base.progress import ProgressBar
-    from spillway.run.run import run_to
-
     with ProgressBar(console(sys.stderr), 1) as bar:
         report, _ = bar.follow("running")
         return run_to(out, scenario, keep=False, force=force, progress=report)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+
+from rich.console import Group
+from rich.text import Text
+
 from spillway.cli.app import app
 from spillway.cli.common import scenario_of
 from spillway.cli.options import JsonOption, PluginOption, ScenarioArgument, SetOption
 from spillway.cli.output import display
+from spillway.scenario.scenario import facts
 
 
 @app.command()
@@ -16,14 +22,9 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a scenario with every value written out, and what follows from it."""
-    import tomllib
-
-    from rich.console import Group
     from rich.syntax import Syntax
-    from rich.text import Text
 
     from spillway.scenario import tables
-    from spillway.scenario.scenario import facts
 
     read = scenario_of(scenario, set, plugin).read()
     found = facts(read)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.console import Group
 
 from spillway.base.errors import Interrupted, ScenarioError
+from spillway.base.progress import ProgressBar
 from spillway.cli.common import exit_for, note_empty, recorded
 from spillway.cli.output import console, display, say
-
-if TYPE_CHECKING:
-    from spillway.scenario.scenario import Scenario
+from spillway.experiment.asking import experiment
+from spillway.experiment.engines import start
+from spillway.scenario.scenario import Scenario
 
 
 def run_all(
@@ -33,12 +35,6 @@ def run_all(
     against: list[str] | None = None,
 ) -> None:
     """Runs the variants of a scenario, shows them side by side, and ends as they did."""
-    from rich.console import Group
-
-    from spillway.base.progress import ProgressBar
-    from spillway.experiment.asking import experiment
-    from spillway.experiment.engines import start
-
     start.check(on, out)
     if sbatch and on != "slurm":
         raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from spillway.base import core
+from spillway.base.arguments import check_once, seeds_of
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import check_new_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
 from spillway.cli.output import INTERRUPTED, console, display
@@ -87,7 +92,6 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run policies over arrivals, and compare them with the optimum."""
-    from spillway.base.arguments import check_once, seeds_of
     from spillway.theory.slotted import tables
     from spillway.theory.slotted.model import measure, optimum
 
@@ -161,8 +165,6 @@ def arrivals(
     as_json: JsonOption = False,
 ) -> None:
     """Write arrivals to a file, which `run` and `search` read."""
-    from rich.text import Text
-
     from spillway.theory.slotted import Arrivals
     from spillway.theory.slotted.arrivals import ports_of
 
@@ -229,8 +231,6 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Look for arrivals that are bad for an algorithm."""
-    from rich.text import Text
-
     from spillway.theory import slotted
     from spillway.theory.slotted.worst import Stopped
 
@@ -320,7 +320,6 @@ def lemma1(
 
 def _check(out: Path, force: bool) -> None:
     """Refuses an output file for arrivals before any work is done."""
-    from spillway.base.folder import check_new_file
     from spillway.theory.slotted.arrivals import check_kind, is_list
 
     check_kind(out)
@@ -329,8 +328,6 @@ def _check(out: Path, force: bool) -> None:
 
 def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The keys of the generator (`arrivals`) and of every policy."""
-    import difflib
-
     given: Mapping[str, Any] = tomllib.loads(core.assign("", list(assignments or ())))
     known = ["arrivals", *policies]
     for name, keys in given.items():
@@ -367,8 +364,6 @@ def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:
 
 
 def _measured(found: Measured) -> dict[str, Any]:
-    from dataclasses import asdict
-
     document: dict[str, Any] = {
         "transmitted": found.outcome.transmitted,
         "ratio": _finite(found.ratio),

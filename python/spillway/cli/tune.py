@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spillway.base.arguments import seeds_of
 from spillway.base.errors import Interrupted
+from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption, JsonOption, PluginOption, ScenarioArgument, SetOption
 from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
+from spillway.plugins import load
+from spillway.plugins.base import Plugin
+from spillway.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from spillway.plugins.base import Plugin
-    from spillway.scenario.scenario import Scenario
     from spillway.tuning import Tuned
 
 
@@ -123,10 +126,6 @@ def tune(
     as_json: JsonOption = False,
 ) -> None:
     """Search for the values of some keys with which a scenario does best, and confirm them."""
-    from spillway.base.arguments import seeds_of
-    from spillway.base.progress import ProgressBar
-    from spillway.plugins import load
-    from spillway.scenario.scenario import Scenario
     from spillway.tuning import tables, tune
     from spillway.tuning.study import is_confirmed
 

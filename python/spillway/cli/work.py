@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from spillway.base.errors import Interrupted
+from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption
 from spillway.cli.output import INTERRUPTED, console, say
@@ -29,7 +30,6 @@ def work(
 
     Any number of workers may do so at once, here and on machines that share the folder.
     """
-    from spillway.base.progress import ProgressBar
     from spillway.experiment.worker import to_do
 
     for experiment in to_do(folder, only):
