@@ -136,7 +136,7 @@ def test_a_model_knows_its_features_bounds_its_buffers_and_lines(tmp_path, comma
     model.save(tmp_path / "m")
     half = Seen(tuple(inputs.min(axis=0).tolist()), tuple((inputs.max(axis=0) / 2).tolist()))
     narrow = Model(model.content)
-    narrow._seen = half
+    narrow.seen = half
     assert evaluate(narrow, first).outside["any"] > 0
     document = command("oracle", "eval", tmp_path / "m", tmp_path / "2", "--json").json
     (scores,) = document["scores"].values()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -300,6 +301,23 @@ def integer(given: object) -> int | None:
         return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+def meant(given: object, known: Iterable[str], otherwise: str) -> str:
+    """A hint at the known name that is most like a given one, or else another hint.
+
+    >>> meant("dctpc", ["dctcp", "tcp"], "valid here: dctcp, tcp")
+    'did you mean `dctcp`?'
+    """
+    near = difflib.get_close_matches(str(given), list(known), n=1)
+    return f"did you mean `{near[0]}`?" if near else otherwise
+
+
+def check_known(what: str, given: object, known: Collection[str]) -> None:
+    """Refuses a name that is not among those that are known."""
+    if given not in known:
+        hint = meant(given, known, f"valid here: {', '.join(known)}")
+        raise ScenarioError(f"{what}: there is no {given!r}", hint)
 
 
 def callback(name: str, given: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from spillway.base import core
+from spillway.base.arguments import meant
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption, PluginOption
@@ -40,8 +40,7 @@ def list_(
     bundled = dict(core.bundled())
     names = [*catalogue.ROOMS, "scenarios"]
     if room is not None and room not in names:
-        near = difflib.get_close_matches(room, names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(names)}"
+        hint = meant(room, names, f"valid here: {', '.join(names)}")
         raise ScenarioError(f"there is nothing to list called {room!r}", hint)
     chosen = names if room is None else [room]
     parts = [catalogue.catalogue(entries, [name for name in chosen if name in catalogue.ROOMS])]

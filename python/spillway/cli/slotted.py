@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import sys
 import tomllib
@@ -16,7 +15,7 @@ import typer
 from rich.text import Text
 
 from spillway.base import core
-from spillway.base.arguments import check_once, seeds_of
+from spillway.base.arguments import check_once, meant, seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file
 from spillway.cli.app import app
@@ -332,8 +331,7 @@ def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[st
     known = ["arrivals", *policies]
     for name, keys in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(known)}"
+            hint = meant(name, known, f"valid here: {', '.join(known)}")
             raise ScenarioError(f"--set {name}: there is no such algorithm in this run", hint)
         if not isinstance(keys, dict):
             hint = f"for one: --set {name}.KEY={keys}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import sys
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from spillway.base.arguments import items
+from spillway.base.arguments import items, meant
 from spillway.base.errors import PluginError, ScenarioError
 from spillway.plugins.base import Plugin
 from spillway.plugins.content import OF_FILE, note, note_source
@@ -47,8 +46,7 @@ def load(text: str) -> type[Plugin]:
     found: Any = getattr(module, name, None)
     if found is None:
         classes = [each for each, value in vars(module).items() if isinstance(value, type)]
-        near = difflib.get_close_matches(name, classes, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else "the class is named behind the colon"
+        hint = meant(name, classes, "the class is named behind the colon")
         raise ScenarioError(f"there is no class {name} in {file}", hint)
     return found  # type: ignore[no-any-return]
 

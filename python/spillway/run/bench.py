@@ -19,11 +19,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.base import core
+from spillway.base.arguments import meant
 from spillway.base.errors import ScenarioError, SpillwayError
 
 if TYPE_CHECKING:
@@ -215,8 +215,7 @@ def named(cases: Iterable[Case], names: Iterable[str]) -> list[Case]:
     by_name = {case.name: case for case in cases}
     for name in names:
         if name not in by_name:
-            near = get_close_matches(name, by_name, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(by_name)}"
+            hint = meant(name, by_name, f"there are {', '.join(by_name)}")
             raise ScenarioError(f"there is nothing to measure called {name!r}", hint)
     return [by_name[name] for name in names]
 

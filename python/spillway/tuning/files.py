@@ -9,7 +9,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from spillway.base import checksums
@@ -97,12 +96,7 @@ class StudyFolder:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._is_whole:
             self.stay()
         self._release(kind is not None and self._is_new and not self.has_begun)

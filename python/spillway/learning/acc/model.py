@@ -40,12 +40,15 @@ class Model(ModelFile):
 
     def _take(self, content: bytes) -> None:
         self._metadata, arrays = _read(content)
-        self._layers = _layers(arrays)
-        self._ranges = _ranges(arrays)
-        self._actions = _actions(arrays)
+        self.layers = _layers(arrays)
+        """Weights and biases, from the input on."""
+        self.ranges = _ranges(arrays)
+        """What the six numbers of an interval are divided by, (6,)."""
+        self.actions = _actions(arrays)
+        """The settings: min and max in bytes, and max_probability, (n, 3)."""
         self.interval_ps = self._whole("interval_ps", 2**63 - 1)
         self.history = self._whole("history", MOST_HISTORY)
-        _check_shape(self._layers, NUMBERS * self.history, len(self._actions))
+        _check_shape(self.layers, NUMBERS * self.history, len(self.actions))
 
     @classmethod
     def of(
@@ -97,21 +100,6 @@ class Model(ModelFile):
             raise ScenarioError(f"{name}: {_TOO_LARGE}")
 
     @property
-    def layers(self) -> list[Layer]:
-        """Weights and biases, from the input on."""
-        return self._layers
-
-    @property
-    def ranges(self) -> NDArray[np.float64]:
-        """What the six numbers of an interval are divided by, (6,)."""
-        return self._ranges
-
-    @property
-    def actions(self) -> NDArray[np.float64]:
-        """The settings: min and max in bytes, and max_probability, (n, 3)."""
-        return self._actions
-
-    @property
     def provenance(self) -> dict[str, str]:
         """Of what it was made: the command, versions, and so on."""
         return {key: text for key, text in self._metadata.items() if key not in _OWN}
@@ -120,7 +108,7 @@ class Model(ModelFile):
         """What it expects of every action in a state, as the simulator computes it."""
         if state.shape != (NUMBERS * self.history,):
             raise ValueError(f"{NUMBERS * self.history} numbers are needed, not {state.shape}")
-        return outputs(self._layers, state)
+        return outputs(self.layers, state)
 
     def choose(self, state: NDArray[np.float32]) -> int:
         """The action of the greatest value, the first of equals.
@@ -132,11 +120,11 @@ class Model(ModelFile):
 
     def setting(self, action: int) -> Setting:
         """What an action sets: min and max in bytes, and max_probability."""
-        least, most, probability = self._actions[action].tolist()
+        least, most, probability = self.actions[action].tolist()
         return int(least), int(most), probability
 
     def __repr__(self) -> str:
-        widths = [weight.shape[1] for weight, _ in self._layers] + [len(self._actions)]
+        widths = [weight.shape[1] for weight, _ in self.layers] + [len(self.actions)]
         return f"<Model: {' x '.join(map(str, widths))}, every {self.interval_ps} ps>"
 
     def _whole(self, key: str, most: int) -> int:

@@ -90,8 +90,10 @@ class Model(ForestModel):
     def __init__(self, content: bytes, name: str = "the model") -> None:
         super().__init__(content, name)
         self._check(name)
-        self._training = self._read_training(name)
-        self._seen = Seen.of(self._forest, name)
+        self.training: dict[str, Any] = self._read_training(name)
+        """What it was trained on, and how."""
+        self.seen = Seen.of(self._forest, name)
+        """The range of inputs on which it was trained, as far as its file gives it."""
 
     def _check(self, name: str) -> None:
         """Whatever a switch would refuse is refused here too."""
@@ -164,16 +166,6 @@ class Model(ForestModel):
     def average(self) -> str:
         """The kind of averages: "time" or "code"."""
         return self._forest.metadata("average") or ""
-
-    @property
-    def training(self) -> dict[str, Any]:
-        """What it was trained on, and how."""
-        return self._training
-
-    @property
-    def seen(self) -> Seen:
-        """The range of inputs on which it was trained, as far as its file gives it."""
-        return self._seen
 
     def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """For every row of features, whether the packet would be dropped."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Protocol
 
+from spillway.base.arguments import check_known
 from spillway.base.errors import ScenarioError
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.dcqcn import Dcqcn
@@ -74,8 +74,8 @@ def sender(
         ScenarioError: A name is not known, `g` is out of its range, or DCQCN is given what it has
             not.
     """
-    _known("sender", kind, SENDERS)
-    _known("cuts", cuts, CUTS)
+    check_known("sender", kind, SENDERS)
+    check_known("cuts", cuts, CUTS)
     if not 0 < g <= 1:
         raise ScenarioError(f"g: {g!r} is not valid; expected a number above 0, at most 1")
     if kind == "dcqcn":
@@ -86,10 +86,3 @@ def sender(
     if kind == "tcp":
         return Tcp(cuts, whole_packets)
     return Dctcp(cuts, whole_packets, g)
-
-
-def _known(what: str, given: str, names: dict[str, str]) -> None:
-    if given not in names:
-        near = difflib.get_close_matches(str(given), names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(names)}"
-        raise ScenarioError(f"{what}: there is no {given!r}", hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from spillway.base import core
+from spillway.base.arguments import meant
 from spillway.base.errors import ScenarioError
 from spillway.theory.thresholds.objectives import OBJECTIVES, check_load, named, value
 from spillway.theory.thresholds.optimise import optimise
@@ -129,8 +129,7 @@ def _published(
     known = dict(core.published_thresholds())
     for name in against:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(known)}"
+            hint = meant(name, known, f"valid here: {', '.join(known)}")
             raise ScenarioError(f"against: no thresholds {name!r} were published", hint)
         if len(known[name]) + 1 != levels:
             text = f"against: {name} has {len(known[name]) + 1} levels, not {levels}"

@@ -16,12 +16,12 @@ are numbers without a unit. With one level they are 1 / (1 - rho), but for `ml-f
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from spillway.base.arguments import check_known
 from spillway.base.errors import ScenarioError
 from spillway.theory.thresholds.sizes import Cut, Numbers, Sizes
 
@@ -120,10 +120,7 @@ OBJECTIVES = {objective.name: objective for objective in _ALL}
 
 def named(name: str) -> Objective:
     """The objective with this name."""
-    if name not in OBJECTIVES:
-        near = difflib.get_close_matches(str(name), OBJECTIVES, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(OBJECTIVES)}"
-        raise ScenarioError(f"objective: there is no {name!r}", hint)
+    check_known("objective", name, OBJECTIVES)
     return OBJECTIVES[name]
 
 
