@@ -14,7 +14,7 @@ from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_file, check_new_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption, ScenarioArgument, SetOption
-from spillway.cli.output import INTERRUPTED, console, display, say
+from spillway.cli.output import INTERRUPTED, console, display, interruptible, say
 
 if TYPE_CHECKING:
     from spillway.learning.acc import Model
@@ -220,10 +220,7 @@ def train(
         for look in done.curve
     ]
     document = {"model": _told(done.model), "curve": rows, "kept": done.kept.steps}
-    display(document, tables.training(done), as_json)
-    for file in (out, curve):
-        if file is not None:
-            errors.print(f"written to {file}", style="dim", highlight=False)
+    display(document, tables.training(done), as_json, written=(out, curve))
 
 
 @acc.command()
@@ -280,7 +277,7 @@ def best_action(
         if done % 50 == 0 or done == of:
             errors.print(f"{done} of {of} actions", style="dim")
 
-    try:
+    with interruptible():
         found = search(
             _place(scenario, port, set, interval, gbps),
             find(variant.value),
@@ -290,8 +287,6 @@ def best_action(
             models=[(file.name, Model.load(file)) for file in model or ()],
             say=told,
         )
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
     setting = found.best.setting
     assert setting is not None, "actions have settings"
     closing = f"in a scenario: switch.aqm={red(setting)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder, check_new_file, whole_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
-from spillway.cli.output import console, display
+from spillway.cli.output import display
 
 bounds = typer.Typer(
     no_args_is_help=True,
@@ -88,8 +87,7 @@ def generate(
 
     with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
         told = files.generate(kind.value, output.partial, jobs, hosts, seed, gap_ms)
-    display(told, tables.generated(told), as_json)
-    console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    display(told, tables.generated(told), as_json, written=[out])
 
 
 @bounds.command()
@@ -184,9 +182,7 @@ def train(
     }
     if out is not None:
         trained[depth].models[method.value].save(out, force=force)
-    display(document, tables.trained(trained), as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    display(document, tables.trained(trained), as_json, written=[out])
 
 
 @bounds.command("eval")
@@ -241,9 +237,8 @@ def evaluate(
         own = [chosen.bounds(job.inputs(chosen.features)) for job in seen]
         with whole_file(out, force) as partial:
             files.write_list(read[0].with_bounds(own), partial, out.suffix)
-    display(document, tables.evaluated(chosen, scores, errors, is_synthetic, kinds), as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    shown = tables.evaluated(chosen, scores, errors, is_synthetic, kinds)
+    display(document, shown, as_json, written=[out])
 
 
 @bounds.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -14,11 +13,12 @@ import typer
 
 from spillway.base import core
 from spillway.base.arguments import check_once, plain_float
+from spillway.base.documents import write_json
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JsonOption
-from spillway.cli.output import INTERRUPTED, console, display
+from spillway.cli.output import console, display, interruptible
 
 if TYPE_CHECKING:
     from spillway.theory.fluid import Point
@@ -125,47 +125,41 @@ def fluid(
     output = None if out is None else OutputFolder(out, force, _is_one, "a folder of `fluid`")
     if output is not None:
         output.check()
-    try:
-        with console(sys.stderr).status("") as status:
-            tell = status.update if sys.stderr.isatty() else lambda _: None
-            points = compare(
-                bottlenecks,
-                kind=sender,
-                cuts=[name.strip() for name in cuts.split(",")],
-                g=g,
-                whole_packets=whole_packets,
-                packets=packets,
-                seeds=seeds,
-                follow=lambda done, of: tell(f"{done} of {of} settings"),
-            )
-            document = {
-                "sender": sender,
-                "version": core.__version__,
-                "rate_gbps": rate_gbps,
-                "delay_us": delay_us,
-                "packet_bytes": packet_bytes,
-                "min_window": min_window,
-                "max_packets": max_packets,
-                "growth": growth,
-                "g": g,
-                "points": tables.document(points),
-            }
-            if output is not None:
-                with output:
-                    _write(output.partial, points, document, sender)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
-    display(document, tables.shown(points, sender), as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    with interruptible(), console(sys.stderr).status("") as status:
+        tell = status.update if sys.stderr.isatty() else lambda _: None
+        points = compare(
+            bottlenecks,
+            kind=sender,
+            cuts=[name.strip() for name in cuts.split(",")],
+            g=g,
+            whole_packets=whole_packets,
+            packets=packets,
+            seeds=seeds,
+            follow=lambda done, of: tell(f"{done} of {of} settings"),
+        )
+        document = {
+            "sender": sender,
+            "version": core.__version__,
+            "rate_gbps": rate_gbps,
+            "delay_us": delay_us,
+            "packet_bytes": packet_bytes,
+            "min_window": min_window,
+            "max_packets": max_packets,
+            "growth": growth,
+            "g": g,
+            "points": tables.document(points),
+        }
+        if output is not None:
+            with output:
+                _write(output.partial, points, document, sender)
+    display(document, tables.shown(points, sender), as_json, written=[out])
 
 
 def _write(folder: Path, points: Sequence[Point], document: dict[str, Any], sender: str) -> None:
     from spillway.base import parquet
     from spillway.theory.fluid import plots, tables
 
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    (folder / DOCUMENT).write_text(f"{text}\n", encoding="utf-8")
+    write_json(folder / DOCUMENT, document)
     parquet.write(tables.steady(points), folder / "steady.parquet")
     parquet.write(tables.in_time(points), folder / "trajectories.parquet")
     if points[0].packets:

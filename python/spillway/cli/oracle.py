@@ -179,8 +179,7 @@ def train(
             }
             for name, training in trained.items()
         }
-        display(document, tables.each(trained), as_json)
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+        display(document, tables.each(trained), as_json, written=[out])
         return
     seen = [load(file, tier, switches) for file in find(traces)]
     others = {
@@ -287,9 +286,8 @@ def _finish(
         "balance": training.balance,
         "scores": {name: each.document for name, each in scores.items()},
     }
-    display(document, Group(tables.balance(training), tables.scores(scores)), as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    shown = Group(tables.balance(training), tables.scores(scores))
+    display(document, shown, as_json, written=[out])
 
 
 def _told(model: Model) -> dict[str, Any]:

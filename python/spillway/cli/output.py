@@ -6,9 +6,12 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
+import typer
 from rich.console import Console, RenderableType
 
 from spillway.base.texts import UNSAFE, printable
@@ -19,6 +22,15 @@ FAILED, WRONG, INTERRUPTED, CUT_OFF = 1, 2, 130, 141
 def say(text: str) -> None:
     """Prints a line that is not a part of the results."""
     print(printable(text), file=sys.stderr)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within it Ctrl-C ends the command, with the exit status of that."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def console(file: TextIO) -> Console:
@@ -42,11 +54,16 @@ def console(file: TextIO) -> Console:
 
 
 def display(
-    document: Mapping[str, Any], people: RenderableType, as_json: bool, closing: str = ""
+    document: Mapping[str, Any],
+    people: RenderableType,
+    as_json: bool,
+    closing: str = "",
+    written: Iterable[Path | None] = (),
 ) -> None:
     """Prints a command's result: for people, or as JSON if that is asked for.
 
-    For people `closing` is printed last, as a single line however long it is.
+    For people `closing` is printed last, as a single line however long it is. At the end it is said
+    to which files or folders the result was written.
     """
     file = sys.stderr if as_json else sys.stdout
     console(file).print(people)
@@ -58,3 +75,6 @@ def display(
         while text := "".join(itertools.islice(parts, 10_000)):
             sys.stdout.write(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
         print()
+    for place in written:
+        if place is not None:
+            console(sys.stderr).print(f"written to {place}", style="dim")

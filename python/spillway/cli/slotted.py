@@ -20,7 +20,7 @@ from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
-from spillway.cli.output import INTERRUPTED, console, display
+from spillway.cli.output import INTERRUPTED, console, display, interruptible
 
 if TYPE_CHECKING:
     from spillway.theory.slotted import Arrivals
@@ -102,7 +102,7 @@ def run(
     keys = _keys(set, chosen)
     found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
     sequences = []
-    with _interruptible(), _hint(POLICY_HINT):
+    with interruptible(), _hint(POLICY_HINT):
         for seed in seeds_of(seeds):
             arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
             best = optimum(arrivals, buffer=buffer)
@@ -196,7 +196,7 @@ def table1(
     from spillway.theory import slotted
     from spillway.theory.slotted import tables
 
-    with _interruptible(), console(sys.stderr).status("") as status:
+    with interruptible(), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
         found = slotted.table1(
             ports=ports,
@@ -239,7 +239,7 @@ def search(
     if out is not None:
         _check(out, force)
     begin = None if start is None else slotted.Arrivals.read(start, ports)
-    with _interruptible(), _hint(POLICY_HINT), console(sys.stderr).status("") as status:
+    with interruptible(), _hint(POLICY_HINT), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
         try:
             found = slotted.search(
@@ -310,7 +310,7 @@ def lemma1(
     keys = _keys(set, ["credence"])["credence"]
     if "oracle" in keys:
         raise ScenarioError("credence.oracle has no part in this", "predictions are drawn")
-    with _interruptible(), _hint(POLICY_HINT):
+    with interruptible(), _hint(POLICY_HINT):
         found = slotted.lemma1(
             instances=instances, drop_probability=drop_probability, seed=seed, keys=keys
         )
@@ -386,11 +386,3 @@ def _hint(text: str) -> Iterator[None]:
     except ScenarioError as error:
         hint = error.hint or (text if error.path else None)
         raise ScenarioError(str(error), hint, typed=error.typed) from error
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None

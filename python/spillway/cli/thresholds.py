@@ -9,7 +9,7 @@ import typer
 
 from spillway.cli.app import app
 from spillway.cli.options import JsonOption
-from spillway.cli.output import INTERRUPTED, console, display
+from spillway.cli.output import console, display, interruptible
 
 
 @app.command()
@@ -47,11 +47,7 @@ def thresholds(
     """Thresholds of PIAS and its like for any distribution of flow sizes, beside published ones."""
     from spillway.theory.thresholds import find, tables
 
-    try:
-        with console(sys.stderr).status("searching" if sys.stderr.isatty() else ""):
-            found = find(
-                sizes, load=load, levels=levels, objective=objective, against=against or ()
-            )
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    what = "searching" if sys.stderr.isatty() else ""
+    with interruptible(), console(sys.stderr).status(what):
+        found = find(sizes, load=load, levels=levels, objective=objective, against=against or ())
     display(tables.document(found), tables.shown(found), as_json, closing=found.setting)

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from spillway.base.errors import Interrupted
 from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption
-from spillway.cli.output import INTERRUPTED, console, say
+from spillway.cli.output import console, interruptible, say
 
 
 @app.command()
@@ -34,9 +33,6 @@ def work(
 
     for experiment in to_do(folder, only):
         missing = len(experiment.missing())
-        with ProgressBar(console(sys.stderr), missing) as bar:
-            try:
-                experiment.run(jobs=jobs, follow=bar.follow)
-            except Interrupted:
-                raise typer.Exit(INTERRUPTED) from None
+        with ProgressBar(console(sys.stderr), missing) as bar, interruptible():
+            experiment.run(jobs=jobs, follow=bar.follow)
         say(f"{experiment.computed} of {missing} runs that were missing are computed here")

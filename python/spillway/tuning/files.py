@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from spillway.base import checksums
+from spillway.base.documents import write_json
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import (
     INPUTS,
@@ -230,9 +231,8 @@ def read_document(file: Path) -> dict[str, Any]:
 
 def write_document(file: Path, document: Mapping[str, Any]) -> None:
     """Writes a document, all of it or nothing."""
-    text = json.dumps(document, indent=2, ensure_ascii=False)
     with whole_file(file) as partial:
-        partial.write_text(text + "\n", encoding="utf-8")
+        write_json(partial, document)
 
 
 def write_trials(file: Path, summary: Mapping[str, Any]) -> None:

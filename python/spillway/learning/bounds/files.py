@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from spillway.base import core, csv_file, parquet
 from spillway.base.arguments import shown, whole
+from spillway.base.documents import write_json
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_plain, path_of
 from spillway.learning.bounds import synthetic
@@ -217,7 +217,7 @@ def generate(
         "versions": {"spillway": core.__version__, "numpy": np.__version__},
         "parameters": asdict(parameters),
     }
-    (folder / NOTE).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / NOTE, told)
     return told
 
 
