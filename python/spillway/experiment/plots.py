@@ -30,7 +30,6 @@ _WIDEST = 14.8
 _LONGEST_TITLE = 26
 """The most letters of a panel's title."""
 _QUIET = "#555555"
-_DPI = 150
 _MOST_PIXELS = 60_000
 """The greatest length of a figure's longer side that can be drawn."""
 MOST_VARIANTS = 200
@@ -62,7 +61,7 @@ def comparison(shown: Experiment, file: Path) -> None:
     # Dollar signs in names do not begin formulas.
     with mpl.rc_context(dict(PLAIN)), whole_file(file) as partial:
         figure = drawn(shown)
-        dpi = min(_DPI, _MOST_PIXELS / max(figure.get_size_inches()))
+        dpi = min(drawing.DPI, _MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(partial, format=file.suffix[1:], dpi=dpi)
 
 
@@ -230,16 +229,10 @@ def _grid_of(
     panels: Sequence[_Panel], width: float, height: float, left: float = 0.0, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """A figure with an axis for each panel, in rows of equal length."""
-    from matplotlib.figure import Figure
-
     rows = -(-len(panels) // max(1, int((_WIDEST - left) / width)))
     across = -(-len(panels) // rows)
     size = (1.2 + left + width * across, height * rows)
-    figure = Figure(figsize=size, layout="constrained", dpi=_DPI)
-    grid = figure.subplots(rows, across, squeeze=False, sharey=sharey)
-    for unused in grid.flat[len(panels) :]:
-        unused.set_axis_off()
-    axes: list[Axes] = list(grid.flat[: len(panels)])
+    figure, axes = drawing.panels(rows, across, len(panels), size, sharey=sharey)
     for axis, panel in zip(axes, panels, strict=True):
         title = panel.title
         if len(title) > _LONGEST_TITLE:
@@ -255,8 +248,6 @@ def _grid_of(
             fontsize=8,
             color=_QUIET,
         )
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
@@ -338,16 +329,11 @@ def _values(panels: Sequence[_Panel]) -> list[float]:
 
 
 def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     # Slowdowns below 1 occur only with the published base.
     low, top = min(values, default=1.0), max(values, default=10.0)
     axis.set(**{f"{along}scale": "log"})
     axis.set(**{f"{along}lim": (0.9 * min(low, 1.0), top * 1.3)})
-    ticks = axis.yaxis if along == "y" else axis.xaxis
-    ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if top < 200 else (1.0,)))
-    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ticks.set_minor_formatter(NullFormatter())
+    drawing.log_ticks(axis, along, is_wide=top >= 200)
 
 
 def _finish(figure: Figure, handles: Sequence[Any], labels: Sequence[str], note: str) -> None:

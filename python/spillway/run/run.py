@@ -26,8 +26,6 @@ from spillway.scenario.inputs import Inputs
 from spillway.scenario.scenario import Scenario, Source
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pyarrow as pa
 
 _REPORT_INTERVAL_S = 0.1
@@ -212,13 +210,8 @@ class Streamed:
     def __enter__(self) -> Streamed:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, traceback)
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
 
 
 def read_with_inputs(scenario: Scenario) -> tuple[core.Scenario, Inputs]:
@@ -244,7 +237,9 @@ class Running:
         self.simulation = simulation
         self._sink = sink
         self._began = datetime.now(UTC)
-        self._cpu_s = self._wall_s = 0.0
+        self.cpu_s = 0.0
+        """The processor time that it has taken so far."""
+        self._wall_s = 0.0
 
     def go(self, progress: Report | None = None, until_ps: int | None = None) -> str:
         """Goes on to the end, or to a time, and returns the status."""
@@ -259,13 +254,8 @@ class Running:
         try:
             return self.simulation.run(report, _REPORT_INTERVAL_S, self._drain, rows, until_ps)
         finally:
-            self._cpu_s += time.thread_time() - cpu
+            self.cpu_s += time.thread_time() - cpu
             self._wall_s += time.perf_counter() - wall
-
-    @property
-    def cpu_s(self) -> float:
-        """The processor time that it has taken so far."""
-        return self._cpu_s
 
     def _drain(self) -> None:
         # Rows that the core has given away are nowhere until the sink has them.
@@ -283,7 +273,7 @@ class Running:
         self._drain()
         summary: dict[str, Any] = json.loads(self.simulation.summary())
         summary["run"] = {
-            "cpu_s": round(self._cpu_s + time.thread_time() - cpu, 6),
+            "cpu_s": round(self.cpu_s + time.thread_time() - cpu, 6),
             "wall_s": round(self._wall_s + time.perf_counter() - wall, 6),
             "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
             "began": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),

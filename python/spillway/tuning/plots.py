@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spillway.show.drawing import PLAIN, svg
+from spillway.show import drawing
 from spillway.show.palette import COLOURS, MARKERS
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
     }
     found = {}
     shown = _printable(summary)
-    with mpl.rc_context(dict(PLAIN)), warnings.catch_warnings():
+    with mpl.rc_context(dict(drawing.PLAIN)), warnings.catch_warnings():
         # A letter that the font does not have is a box.
         warnings.filterwarnings("ignore", "Glyph")
         for name, draw in figures.items():
             figure = draw(shown)
             if figure is not None:
-                found[name] = svg(figure)
+                found[name] = drawing.svg(figure)
     return found
 
 
@@ -57,18 +57,11 @@ def _printable(given: Any) -> Any:
 
 
 def _grid(panels: int, width: float = _PANEL[0]) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure
-
     across = min(panels, _ACROSS)
     rows = -(-panels // across)
-    figure = Figure(figsize=(width * across, _PANEL[1] * rows), layout="constrained", dpi=150)
-    grid = figure.subplots(rows, across, squeeze=False)
-    for unused in grid.flat[panels:]:
-        unused.set_axis_off()
-    axes: list[Axes] = list(grid.flat[:panels])
+    size = (width * across, _PANEL[1] * rows)
+    figure, axes = drawing.panels(rows, across, panels, size)
     for axis in axes:
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
         axis.grid(color="#DDDDDD", linewidth=0.7)
         axis.tick_params(labelsize=8)
     return figure, axes
@@ -164,14 +157,8 @@ def _scatter(
 
 def _log_scale(axis: Axes, along: str, values: Sequence[float]) -> None:
     """A logarithmic axis with plain numbers at a few places."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axis.set(**{f"{along}scale": "log"})
-    ticks = axis.yaxis if along == "y" else axis.xaxis
-    is_wide = max(values) > 1000 * min(values)
-    ticks.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0)))
-    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ticks.set_minor_formatter(NullFormatter())
+    drawing.log_ticks(axis, along, is_wide=max(values) > 1000 * min(values))
 
 
 def _default_line(axis: Axes, goal: Mapping[str, Any]) -> None:
