@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,18 +26,12 @@ acc = typer.Typer(
 app.add_typer(acc, name="acc")
 
 
-class VariantName(StrEnum):
-    """Whose description of ACC an agent follows."""
-
-    pred = "pred"
-    acc = "acc"
+VariantName = Literal["pred", "acc"]
+"""Whose description of ACC an agent follows."""
 
 
-class Keep(StrEnum):
-    """Which network is kept."""
-
-    last = "last"
-    best = "best"
+Keep = Literal["last", "best"]
+"""Which network is kept."""
 
 
 PortOption = Annotated[
@@ -79,7 +72,7 @@ def train(
             help="Write the learning curve to this file. Without it, beside --out.",
         ),
     ] = None,
-    variant: VariantOption = VariantName.pred,
+    variant: VariantOption = "pred",
     steps: Annotated[
         int, typer.Option(metavar="N", min=0, help="Decisions; 0 leaves the network untrained.")
     ] = 200_000,
@@ -105,7 +98,7 @@ def train(
     ] = 10_000,
     keep: Annotated[
         Keep, typer.Option(help="The best network that was evaluated, or that of the last step.")
-    ] = Keep.best,
+    ] = "best",
     interval: IntervalOption = None,
     gbps: GbpsOption = None,
     gamma: Annotated[
@@ -198,14 +191,14 @@ def train(
     try:
         done = trainings.train(
             _place(scenario, port, set, interval, gbps),
-            find(variant.value),
+            find(variant),
             steps=steps,
             seeds=seeds,
             evaluation_seeds=evaluation_seeds,
             training_seed=training_seed,
             settings=settings,
             evaluate_every=evaluate_every,
-            keep=keep.value,
+            keep=keep,
             say=lambda look: errors.print(tables.look(look), style="dim", soft_wrap=True),
         )
     except KeyboardInterrupt:
@@ -244,7 +237,7 @@ def show(
 def best_action(
     scenario: ScenarioArgument,
     port: PortOption,
-    variant: VariantOption = VariantName.pred,
+    variant: VariantOption = "pred",
     seeds: Annotated[
         str, typer.Option(metavar="A..B", help="Try every action with these seeds.")
     ] = "1",
@@ -280,7 +273,7 @@ def best_action(
     with interruptible():
         found = search(
             _place(scenario, port, set, interval, gbps),
-            find(variant.value),
+            find(variant),
             seeds=seeds,
             confirm_seeds=confirm_seeds or seeds,
             confirmed=confirmed,

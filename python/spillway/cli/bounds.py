@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,28 +21,16 @@ bounds = typer.Typer(
 app.add_typer(bounds, name="bounds")
 
 
-class Kind(StrEnum):
-    """The kinds of jobs."""
-
-    kmeans = "kmeans"
-    pagerank = "pagerank"
-    sgd = "sgd"
+Kind = Literal["kmeans", "pagerank", "sgd"]
+"""The kinds of jobs."""
 
 
-class Method(StrEnum):
-    """How a forest bounds a flow."""
-
-    least = "least"
-    mean = "mean"
-    quantile = "quantile"
-    point = "point"
+Method = Literal["least", "mean", "quantile", "point"]
+"""How a forest bounds a flow."""
 
 
-class Split(StrEnum):
-    """How flows are kept back for a test."""
-
-    jobs = "jobs"
-    flows = "flows"
+Split = Literal["jobs", "flows"]
+"""How flows are kept back for a test."""
 
 
 JobsArgument = Annotated[
@@ -86,7 +73,7 @@ def generate(
     from spillway.learning.bounds import files, tables
 
     with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
-        told = files.generate(kind.value, output.partial, jobs, hosts, seed, gap_ms)
+        told = files.generate(kind, output.partial, jobs, hosts, seed, gap_ms)
     display(told, tables.generated(told), as_json, written=[out])
 
 
@@ -104,7 +91,7 @@ def train(
             "over the trees of the least size in each, a quantile of all sizes in them, or the "
             "predicted size at face value."
         ),
-    ] = Method.least,
+    ] = "least",
     depth: Annotated[
         int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
     ] = 10,
@@ -132,7 +119,7 @@ def train(
             help="Keep whole jobs back, or flows drawn from all jobs, so that flows of one job are "
             "on both sides."
         ),
-    ] = Split.jobs,
+    ] = "jobs",
     train_share: Annotated[
         float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
     ] = 0.8,
@@ -160,7 +147,7 @@ def train(
         "window": window,
         "quantile": quantile,
         "miss_rate": miss_rate,
-        "split": split.value,
+        "split": split,
         "train_share": train_share,
         "seed": seed,
     }
@@ -181,7 +168,7 @@ def train(
         },
     }
     if out is not None:
-        trained[depth].models[method.value].save(out, force=force)
+        trained[depth].models[method].save(out, force=force)
     display(document, tables.trained(trained), as_json, written=[out])
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Group, RenderableType
@@ -26,11 +25,8 @@ app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 
 
-class NextHops(StrEnum):
-    """The order of next hops."""
-
-    ascending = "ascending"
-    descending = "descending"
+NextHops = Literal["ascending", "descending"]
+"""The order of next hops."""
 
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files of the same kind.")]
@@ -65,7 +61,7 @@ def import_rdma(
             help="The order in which switches count next hops; there it depends on addresses in "
             "memory."
         ),
-    ] = NextHops.descending,
+    ] = "descending",
     plain: Annotated[
         bool,
         typer.Option(
@@ -89,7 +85,7 @@ def import_rdma(
 
     rdma.check(out, force)
     source = rdma.read_source(place, topology, flows, ignore=ignore or ())
-    found = rdma.translate(source, plain=plain, next_hops=next_hops.value)
+    found = rdma.translate(source, plain=plain, next_hops=next_hops)
     rdma.write(found, source, out, force=force)
     _warn(found.notes)
     network = source.topology

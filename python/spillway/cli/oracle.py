@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Group
@@ -30,31 +29,21 @@ oracle = typer.Typer(
 app.add_typer(oracle, name="oracle")
 
 
-class Features(StrEnum):
-    """The features of a model."""
-
-    four = "four"
-    two = "two"
+Features = Literal["four", "two"]
+"""The features of a model."""
 
 
-class Units(StrEnum):
-    """The unit of lengths."""
-
-    fraction = "fraction"
-    bytes = "bytes"
+Units = Literal["fraction", "bytes"]
+"""The unit of lengths."""
 
 
-class Split(StrEnum):
-    """How packets are kept back for a test."""
-
-    time = "time"
-    random = "random"
-    none = "none"
+Split = Literal["time", "random", "none"]
+"""How packets are kept back for a test."""
 
 
 _FEATURES = {
-    Features.four: ("queue", "average_queue", "occupancy", "average_occupancy"),
-    Features.two: ("queue", "occupancy"),
+    "four": ("queue", "average_queue", "occupancy", "average_occupancy"),
+    "two": ("queue", "occupancy"),
 }
 
 TracesArgument = Annotated[
@@ -97,17 +86,17 @@ def train(
         typer.Option(
             help="Queue length and occupancy with their averages, or the two without averages."
         ),
-    ] = Features.four,
+    ] = "four",
     units: Annotated[
         Units, typer.Option(help="Lengths as fractions of the buffer, or in bytes.")
-    ] = Units.fraction,
+    ] = "fraction",
     split: Annotated[
         Split,
         typer.Option(
             help="Train on the first part of every trace's time; on packets drawn at random, as "
             "the paper does, though packets of one burst are then on both sides; or on all."
         ),
-    ] = Split.time,
+    ] = "time",
     train_share: Annotated[
         float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
     ] = 0.6,
@@ -158,8 +147,8 @@ def train(
     options: dict[str, Any] = {
         "depth": depth,
         "features": _FEATURES[features],
-        "units": units.value,
-        "split": split.value,
+        "units": units,
+        "split": split,
         "train_share": train_share,
         "seed": seed,
     }

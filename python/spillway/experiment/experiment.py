@@ -137,7 +137,8 @@ class Experiment:
         self.store = store
         self.version = version
         """Of Spillway, when it was last asked for."""
-        self._asked = asked
+        self.asked = asked
+        """What it was asked for."""
         self._results = results
         self._only = only
         self._glanced: Glance | None = None
@@ -244,7 +245,7 @@ class Experiment:
         self.store.refresh()
         return [
             key
-            for entry in self._asked.entries
+            for entry in self.asked.entries
             for seed, key in entry.run_keys().items()
             if not self._is_there(entry, seed, key) and (self._only is None or key in self._only)
         ]
@@ -259,7 +260,7 @@ class Experiment:
         found = []
         has_several = len(self.variants) > 1
         has_seeds = len(self.seeds) > 1 or not has_several
-        for variant, entry in zip(self.variants, self._asked.entries, strict=True):
+        for variant, entry in zip(self.variants, self.asked.entries, strict=True):
             scenario: Scenario | None = None
             for seed, key in entry.run_keys().items():
                 if key not in left:
@@ -274,7 +275,7 @@ class Experiment:
     def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
         if not self.store.has(key):
             return False
-        if isinstance(self.store, Memory) or not self._asked.has_tables:
+        if isinstance(self.store, Memory) or not self.asked.has_tables:
             return True
         if not is_whole(self.tables_of(entry, seed)):
             # Its numbers are known, but it was run when tables were not asked for.
@@ -290,7 +291,7 @@ class Experiment:
     def _kept(self) -> Kept:
         if self._memory is not None:
             return self._memory
-        if self.folder is not None and self._asked.has_tables:
+        if self.folder is not None and self.asked.has_tables:
             return InFolders(self.folder / RUNS)
         return Numbers()
 
@@ -303,8 +304,8 @@ class Experiment:
             frame(sets, self.store, self.numbers).write(self.folder / TABLE)
         if is_whole and isinstance(self.store, Store):
             self.store.tidy()
-        if is_whole and self._asked.has_tables:
-            every = self._asked.entries
+        if is_whole and self.asked.has_tables:
+            every = self.asked.entries
             complete = {entry.folder(seed) for entry in every for seed in entry.seeds}
             InFolders(self.folder / RUNS).tidy(complete)
 
@@ -313,27 +314,27 @@ class Experiment:
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return self._asked.scenario
+        return self.asked.scenario
 
     @property
     def metrics(self) -> list[str]:
         """The metrics that are shown; the usual ones if empty."""
-        return list(self._asked.metrics)
+        return list(self.asked.metrics)
 
     @property
     def has_tables(self) -> bool:
         """Whether the tables of its runs are kept."""
-        return self._asked.has_tables
+        return self.asked.has_tables
 
     @property
     def seeds(self) -> list[int]:
         """All seeds, in order."""
-        return sorted({seed for each in self._asked.entries for seed in each.seeds})
+        return sorted({seed for each in self.asked.entries for seed in each.seeds})
 
     @property
     def total(self) -> int:
         """The number of runs that it has when it is whole."""
-        return sum(len(each.seeds) for each in self._asked.entries)
+        return sum(len(each.seeds) for each in self.asked.entries)
 
     @property
     def done(self) -> int:
@@ -343,7 +344,7 @@ class Experiment:
     @property
     def results(self) -> list[tuple[Variant, Results]]:
         """For every variant the runs that are there, in the order of their seeds."""
-        runs = (Results(self, entry) for entry in self._asked.entries)
+        runs = (Results(self, entry) for entry in self.asked.entries)
         return list(zip(self.variants, runs, strict=True))
 
     @property
@@ -382,11 +383,6 @@ class Experiment:
             self.numbers(key), self.scenario(entry).set(f"seed={seed}").checked().resolved
         )
 
-    @property
-    def asked(self) -> Asked:
-        """What it was asked for."""
-        return self._asked
-
     def witnesses(self) -> list[Summary]:
         """Summaries that together have every metric of all runs, and every class that has flows."""
         return self._glance().witnesses
@@ -403,7 +399,7 @@ class Experiment:
     @property
     def first_scenario(self) -> str:
         """The scenario of the first variant, with every value."""
-        return self._asked.entries[0].text
+        return self.asked.entries[0].text
 
     # What it says --------------------------------------------------------------------------------
 
@@ -466,7 +462,7 @@ class Experiment:
             64-bit floats but for whole numbers, which are 64-bit integers; null where a run has no
             such number. Units are those of the summary (docs/results.md).
         """
-        return frame([self._asked], self.store, self.numbers)
+        return frame([self.asked], self.store, self.numbers)
 
     def table(self) -> Shown:
         """The variants side by side, as the command line shows them; `print` shows it, too."""
@@ -514,7 +510,7 @@ class Experiment:
         """
         other = copy.copy(self)
         other._measured = None
-        other._asked = replace(self._asked, metrics=tuple(choose(metrics, self.witnesses())))
+        other.asked = replace(self.asked, metrics=tuple(choose(metrics, self.witnesses())))
         return other
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from spillway.base import checksums
 from spillway.base.documents import documents
@@ -39,13 +39,6 @@ class Run:
     seed: int
     folder: str
     """The name of its folder, if its tables are kept in one."""
-
-
-class Kept(Protocol):
-    """Where what a run has come to is kept, besides its numbers."""
-
-    def run(self, run: Run, scenario: Scenario, report: Callable[[Progress], object]) -> Result:
-        """Runs a scenario and keeps what is to be kept; not if it was interrupted."""
 
 
 class Numbers:
@@ -99,6 +92,10 @@ class InFolders:
         for left in self._folder.glob("*.partial"):
             if left.name.rsplit(".", 2)[0] in complete:
                 shutil.rmtree(left, ignore_errors=True)
+
+
+Kept: TypeAlias = Numbers | InMemory | InFolders
+"""Where what a run has come to is kept, besides its numbers; not if it was interrupted."""
 
 
 def _is_same(place: Path, result: Result) -> bool:

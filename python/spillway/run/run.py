@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spillway.base import core, interrupts, parquet
 from spillway.base.arguments import LARGEST_SEED, Assignments, assignments_of, callback, whole
@@ -128,23 +128,11 @@ def run_whole(scenario: Scenario, report: Report) -> Result:
     return result
 
 
-class Sink(Protocol):
-    """A destination for the rows of tables."""
-
-    rows: int
-    """The number of rows at which a table should be taken."""
-
-    def take(self, simulation: core.Simulation) -> None:
-        """Takes the rows recorded so far."""
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The tables kept in memory."""
-
-
 class Dropped:
     """Keeps nothing."""
 
     rows = _ROW_GROUP
+    """The number of rows at which a table should be taken."""
 
     def take(self, simulation: core.Simulation) -> None:
         """Drops the rows recorded so far."""
@@ -212,6 +200,10 @@ class Streamed:
 
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
+
+
+Sink: TypeAlias = Dropped | Kept | Streamed
+"""A destination for the rows of tables."""
 
 
 def read_with_inputs(scenario: Scenario) -> tuple[core.Scenario, Inputs]:

@@ -41,6 +41,7 @@ class Dcqcn:
     kind: ClassVar[str] = "dcqcn"
     name: ClassVar[str] = "paper"
     columns: ClassVar[tuple[str, ...]] = ("rate", "target", "alpha", "queue")
+    """The names of the numbers in its state; the last is the queue."""
 
     def start(self, at: Bottleneck) -> State:
         """Equal rates that together fill the link, a target of the link's rate, alpha = 1."""
@@ -90,14 +91,9 @@ class Dcqcn:
         queue = min(queue, at.all_marked)
         return rate, target, self._marked(probability, rate), queue
 
-    def rtts(self, window: float) -> float:
-        """Not told in round trips: see `duration_s`."""
-        del window
-        return 0.0
-
     @property
     def duration_s(self) -> float:
-        """Ten times as long as alpha remembers."""
+        """For how long it is followed: ten times as long as alpha remembers."""
         return 10 * self.alpha_timer_s / self.g
 
     def _rise(self, at: Bottleneck) -> float:

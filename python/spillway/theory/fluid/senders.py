@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 from spillway.base.arguments import check_known
 from spillway.base.errors import ScenarioError
-from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.dcqcn import Dcqcn
-from spillway.theory.fluid.integrate import State
 from spillway.theory.fluid.windows import CUTS, Dctcp, Tcp
 
 __all__ = ["CUTS", "SENDERS", "Sender", "sender"]
 
 
-class Sender(Protocol):
-    """The equations of N equal flows and the queue."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in tables and plots."""
-
-    @property
-    def kind(self) -> str:
-        """Its name among the senders."""
-
-    @property
-    def transport(self) -> str:
-        """The kind of transport in the packet simulator."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the numbers in its state; the last is the queue."""
-
-    def start(self, at: Bottleneck) -> State:
-        """The state at time 0, and before."""
-
-    def slope(self, at: Bottleneck, now: State, past: State) -> State:
-        """The derivative of the state, from the state now and a round trip ago."""
-
-    def keep_within(self, at: Bottleneck, state: State) -> State:
-        """The nearest state that is possible."""
-
-    def fixed_point(self, at: Bottleneck) -> State:
-        """The state that does not change."""
-
-    def rtts(self, window: float) -> float:
-        """For how many round trips it is followed."""
-
+Sender: TypeAlias = Dctcp | Tcp | Dcqcn
+"""The equations of N equal flows and the queue."""
 
 SENDERS: dict[str, str] = {
     "dctcp": "PRED (NSDI 2025), equations (2)-(4)",

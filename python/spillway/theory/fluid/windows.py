@@ -116,7 +116,7 @@ class _Windows(ABC):
         return (max(state[0], self.least(at)), *state[1:-1], max(state[-1], 0.0))
 
     def rtts(self, window: float) -> float:
-        """A window grows by at most a packet per round trip, so large ones need longer."""
+        """For how many round trips it is followed: a window grows by a packet in each at most."""
         return min(max(_LEAST_RTTS, 10 * window), _MOST_RTTS)
 
 
