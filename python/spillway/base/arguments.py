@@ -59,14 +59,15 @@ def written(key: str, value: object) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) and value.strip() else _toml(key, value)
+    return value if isinstance(value, str) and value.strip() else toml(key, value)
 
 
 _DEEPEST = 64
 """How deep tables and lists may be nested, as in a scenario's file."""
 
 
-def _toml(key: str, value: object, depth: int = 0) -> str:
+def toml(key: str, value: object, depth: int = 0) -> str:
+    """A value as TOML, in one line; `key` is what an error is about."""
     if depth > _DEEPEST:
         problem = f"tables and lists stand within one another, more than {_DEEPEST} of them"
         raise ScenarioError(f"{key}: {problem}", path=key)
@@ -83,11 +84,11 @@ def _toml(key: str, value: object, depth: int = 0) -> str:
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, Mapping):
-        names = (_toml(key, str(name)) for name in value)
-        values = (_toml(key, each, depth + 1) for each in value.values())
+        names = (toml(key, str(name)) for name in value)
+        values = (toml(key, each, depth + 1) for each in value.values())
         return f"{{ {', '.join(map(' = '.join, zip(names, values, strict=True)))} }}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_toml(key, each, depth + 1) for each in value)}]"
+        return f"[{', '.join(toml(key, each, depth + 1) for each in value)}]"
     raise ScenarioError(f"{key}: {type(value)} is not a value", path=key)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import fcntl
 import io
-import json
 import os
 import tempfile
 import tomllib
@@ -14,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from spillway.base.arguments import toml
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, path_of
 from spillway.base.interrupts import deferred
@@ -100,7 +100,7 @@ def toml_of(document: Mapping[str, Any], comments: list[str] | None = None) -> s
 def _tables(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     for key, value in table.items():
         if not _is_table(value) and not _is_array(value):
-            yield f"{key} = {_value(value)}"
+            yield f"{key} = {toml(key, value)}"
     for key, value in table.items():
         name = ".".join((*path, key))
         if _is_table(value):
@@ -119,11 +119,6 @@ def _is_table(value: object) -> bool:
 
 def _is_array(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
-
-
-def _value(value: object) -> str:
-    # The texts of JSON are those of TOML, but for one control character.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _wrapped(text: str) -> list[str]:
