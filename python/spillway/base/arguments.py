@@ -267,6 +267,13 @@ def whole(name: str, given: object, least: int, most: int | None = None) -> int:
     return number
 
 
+def share(name: str, given: object) -> float:
+    """Checks a share: a number above 0, below 1."""
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 1:
+        raise ScenarioError(f"{name}: {given!r} is not valid; expected a share in (0, 1)")
+    return float(given)
+
+
 def plain_int(text: str) -> int:
     """A whole number in plain digits. Python's own also takes `1_000`, and other alphabets' digits.
 

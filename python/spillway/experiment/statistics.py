@@ -60,8 +60,7 @@ def half_interval(values: Sequence[float]) -> float | None:
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The 95% interval of a mean, by Student's t; None for fewer than two numbers."""
-    half, middle = half_interval(values), statistics.fmean(values or [0.0])
-    return None if half is None else (middle - half, middle + half)
+    return mean(values).interval
 
 
 def standard_error(values: Sequence[float]) -> float:

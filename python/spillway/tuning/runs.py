@@ -55,38 +55,11 @@ class Runs:
 
     def look(self, percent: int) -> Summaries:
         """Goes on until this part of the duration is over; what the runs have come to by then."""
-
-        def one(seed: int, stop: threading.Event) -> dict[str, Any]:
-            known = self._kept.get(self._keys[seed], percent)
-            if known is not None:
-                return known
-            running = self._begun(seed)
-            until = running.read.duration_ps * percent // 100
-            self._go(running, seed, until, stop)
-            # Of plug-ins a copy needs classes of its own.
-            again = self._scenario.checked() if self._scenario.plugins else None
-            copy = running.simulation.copy(again)
-            copy.finish()
-            found: dict[str, Any] = json.loads(copy.summary())
-            self._kept.put(self._keys[seed], found, percent)
-            return found
-
-        return self._side_by_side(one)
+        return self._side_by_side(percent)
 
     def finish(self) -> Summaries:
         """Goes on to the end."""
-
-        def one(seed: int, stop: threading.Event) -> dict[str, Any]:
-            known = self._kept.get(self._keys[seed])
-            if known is not None:
-                return known
-            running = self._begun(seed)
-            self._go(running, seed, None, stop)
-            found = running.result().summary
-            self._kept.put(self._keys[seed], found)
-            return found
-
-        found = self._side_by_side(one)
+        found = self._side_by_side(None)
         self.cpu_s = sum(summary["run"]["cpu_s"] for summary in found)
         return found
 
@@ -98,17 +71,38 @@ class Runs:
             end()
         self._followed.clear()
 
-    def _side_by_side(self, one: Callable[[int, threading.Event], dict[str, Any]]) -> Summaries:
-        def checked(seed: int, stop: threading.Event) -> dict[str, Any] | None:
+    def _side_by_side(self, percent: int | None) -> Summaries:
+        def one(seed: int, stop: threading.Event) -> dict[str, Any] | None:
             try:
-                return one(seed, stop)
+                return self._summary(seed, percent, stop)
             except StoppedError:
                 return None
 
-        done, is_interrupted = side_by_side(checked, self._seeds, self._jobs)
+        done, is_interrupted = side_by_side(one, self._seeds, self._jobs)
         found = [summary for summary in done if summary is not None]
         if is_interrupted or len(found) < len(self._seeds):
             raise StoppedError
+        return found
+
+    def _summary(self, seed: int, percent: int | None, stop: threading.Event) -> dict[str, Any]:
+        """What a run has come to after a part of its duration, or at its end."""
+        known = self._kept.get(self._keys[seed], percent)
+        if known is not None:
+            return known
+        running = self._begun(seed)
+        until = None if percent is None else running.read.duration_ps * percent // 100
+        self._go(running, seed, until, stop)
+        found = running.result().summary if percent is None else self._so_far(running)
+        self._kept.put(self._keys[seed], found, percent)
+        return found
+
+    def _so_far(self, running: Running) -> dict[str, Any]:
+        """The summary of a run that is to go on, from a copy that ends here."""
+        # Of plug-ins a copy needs classes of its own.
+        again = self._scenario.checked() if self._scenario.plugins else None
+        copy = running.simulation.copy(again)
+        copy.finish()
+        found: dict[str, Any] = json.loads(copy.summary())
         return found
 
     def _begun(self, seed: int) -> Running:

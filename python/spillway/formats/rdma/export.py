@@ -13,10 +13,11 @@ from typing import Any
 
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, path_of, whole_file
+from spillway.base.quantities import quantity
 from spillway.formats.rdma.flows import USUAL_PORT
 from spillway.formats.rdma.topology import Link, Topology
 from spillway.formats.rdma.transports import HEADER_BYTES
-from spillway.formats.rdma.units import rate_of, size_of, time_ps_of
+from spillway.formats.rdma.units import rate_of, time_ps_of
 from spillway.result.result import Result
 
 _NODE, _CLASS = re.compile(r"n(\d+)"), re.compile(r"port(\d+)")
@@ -153,7 +154,7 @@ class Run:
 
         Addresses, ports, bytes, start, completion time, and that of the flow alone, in ns.
         """
-        payload = size_of(self.scenario["transport"]["mss"])
+        payload = quantity(self.scenario["transport"]["mss"])
         paths = self.topology.between(payload)
         hosts, _ = self.nodes
         names = ("flow_id", "src", "dst", "size_bytes", "start_ps", "fct_ps", "class")

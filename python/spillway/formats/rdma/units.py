@@ -10,7 +10,6 @@ from decimal import Decimal
 _NUMBER = r"(\d{1,25}(?:\.\d{0,25})?(?:e[+-]?\d{1,2})?)"
 _RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)", re.ASCII)
 _TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?", re.ASCII)
-_SIZE = re.compile(_NUMBER + r"\s*([KMG]?)(i?)B", re.ASCII)
 _WHOLE = re.compile(r"\d{1,25}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,25}\.?\d{0,25}|\.\d{1,25})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _MOST_SHOWN = 60
@@ -69,19 +68,6 @@ def time_ps_of(text: str) -> int | None:
     """
     match = _TIME.fullmatch(text)
     return None if match is None else int(Decimal(match[1]) * _PS[match[2]])
-
-
-def size_of(text: str) -> int:
-    """A size of a scenario in bytes.
-
-    >>> size_of("1000B"), size_of("1.5KB"), size_of("8MiB")
-    (1000, 1500, 8388608)
-    """
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text} is no size")
-    number, step, binary = match.groups()
-    return int(Decimal(number) * (1024 if binary else 1000) ** _STEPS[step])
 
 
 def whole_ns(seconds: str) -> int:

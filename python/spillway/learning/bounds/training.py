@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spillway.base.arguments import items, shown, whole
+from spillway.base.arguments import items, share, shown, whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.columns import FEATURES
 from spillway.learning.bounds.job import Job, features
@@ -80,14 +79,14 @@ def train(
     jobs = _jobs(jobs)
     depth, trees = whole("depth", depth, 1, MOST_DEPTH), whole("trees", trees, 1, MOST_TREES)
     window, seed = whole("window", window, 1, MOST_WINDOW), whole("seed", seed, 0, 2**32 - 1)
-    quantile, train_share = _share("quantile", quantile), _share("train_share", train_share)
-    miss_rate = None if miss_rate is None else _share("miss_rate", miss_rate)
+    quantile, train_share = share("quantile", quantile), share("train_share", train_share)
+    miss_rate = None if miss_rate is None else share("miss_rate", miss_rate)
     if split not in SPLITS:
         raise ScenarioError(f"split: {split!r} is not known", f"known are {', '.join(SPLITS)}")
     names = features(FEATURES[jobs[0].kind], window)
     parts = _split(jobs, split, train_share, miss_rate is not None, seed)
-    inputs = _joined([job.inputs(names) for job in jobs])
-    size = _joined([job.size for job in jobs])
+    inputs = np.concatenate([job.inputs(names) for job in jobs])
+    size = np.concatenate([job.size for job in jobs])
     grown = grow(inputs[parts.train], size[parts.train], names, depth, trees, seed)
     flows = {
         "training": int(parts.train.sum()),
@@ -176,8 +175,8 @@ def calibrated(
 def evaluate(model: Model, jobs: Iterable[Job]) -> tuple[Scores, Errors]:
     """How good a model's bounds, and its predicted sizes, are on some jobs."""
     jobs = _jobs(jobs)
-    inputs = _joined([job.inputs(model.features) for job in jobs])
-    size = _joined([job.size for job in jobs])
+    inputs = np.concatenate([job.inputs(model.features) for job in jobs])
+    size = np.concatenate([job.size for job in jobs])
     bound, predicted = model.bounds(inputs), model.sizes(inputs)
     return Scores.of(bound, size), Errors.of(predicted, size)
 
@@ -223,13 +222,3 @@ def _jobs(given: Iterable[Job]) -> list[Job]:
         hint = "give those of one kind"
         raise ScenarioError(f"jobs of several kinds: {', '.join(kinds)}", hint)
     return jobs
-
-
-def _share(name: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 1:
-        raise ScenarioError(f"{name}: {given!r} is not valid; expected a share in (0, 1)")
-    return float(given)
-
-
-def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return np.concatenate(parts)

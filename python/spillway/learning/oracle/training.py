@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spillway.base.arguments import items, shown, whole
+from spillway.base.arguments import items, share, shown, whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.forest_model import versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
@@ -83,10 +83,7 @@ def train(
     features = _known("features", features, FEATURES)
     (units,) = _known("units", [units], UNITS)
     (split,) = _known("split", [split], SPLITS)
-    if not isinstance(train_share, (int, float)) or not 0 < train_share < 1:
-        raise ScenarioError(
-            f"train_share: {train_share!r} is not valid; expected a share in (0, 1)"
-        )
+    train_share = share("train_share", train_share)
     if not traces:
         raise ScenarioError("there is no trace to train on")
     if len(averages := {trace.origin.get("average", "time") for trace in traces}) > 1:
