@@ -8,9 +8,11 @@ import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from spillway.base.errors import ScenarioError
+
+Kind = TypeVar("Kind")
 
 Assignments: TypeAlias = str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]]
 """`key=value` texts, or mappings of keys to values, where None unsets a key; one of them, or
@@ -340,6 +342,15 @@ def items(given: object, what: str, hint: str) -> Iterator[Any]:
         return iter(given)  # type: ignore[call-overload, no-any-return]
     except TypeError:
         raise ScenarioError(f"{given!r} are no {what}", hint) from None
+
+
+def all_of(given: object, kind: type[Kind], what: str, one: str, hint: str) -> list[Kind]:
+    """The items of an argument that must be iterable, all of them of one class."""
+    found = list(items(given, what, hint))
+    for each in found:
+        if not isinstance(each, kind):
+            raise ScenarioError(f"{shown(each)} is no {one}", hint)
+    return found
 
 
 def check_line(text: str, what: str) -> None:

@@ -12,7 +12,7 @@ import typer
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_file, check_new_file
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption, ScenarioArgument, SetOption
+from spillway.cli.options import JsonOption, ModelOption, ReplaceOption, ScenarioArgument, SetOption
 from spillway.cli.output import INTERRUPTED, console, display, interruptible, say
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ GbpsOption = Annotated[
 def train(
     scenario: ScenarioArgument,
     port: PortOption,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    out: ModelOption = None,
+    force: ReplaceOption = False,
     curve: Annotated[
         Path | None,
         typer.Option(

@@ -11,7 +11,7 @@ from spillway.base.arguments import plain_int
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder, check_new_file, whole_file
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption
+from spillway.cli.options import JsonOption, ModelOption
 from spillway.cli.output import display
 
 bounds = typer.Typer(
@@ -80,9 +80,7 @@ def generate(
 @bounds.command()
 def train(
     jobs: JobsArgument,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
-    ] = None,
+    out: ModelOption = None,
     force: ForceOption = False,
     method: Annotated[
         Method,

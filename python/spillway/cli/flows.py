@@ -12,6 +12,7 @@ from spillway.cli.common import scenario_of
 from spillway.cli.options import (
     JsonOption,
     PluginOption,
+    ReplaceOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
@@ -28,7 +29,7 @@ def flows(
     ],
     set: SetOption = None,
     plugin: PluginOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    force: ReplaceOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:

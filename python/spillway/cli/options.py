@@ -38,6 +38,10 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Write tables, scenario and summary to this folder."),
 ]
+ModelOption = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write the model to this file.")
+]
+ReplaceOption = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what --out has there.")]
 SeedsOption = Annotated[
     str | None,

@@ -15,7 +15,7 @@ from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder, check_new_file
 from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption
+from spillway.cli.options import JsonOption, ModelOption, ReplaceOption
 from spillway.cli.output import console, display
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ ModelArgument = Annotated[
 @oracle.command()
 def train(
     traces: TracesArgument,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    out: ModelOption = None,
+    force: ReplaceOption = False,
     trees: Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")] = 4,
     depth: Annotated[
         int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
@@ -195,10 +193,8 @@ def train(
 @oracle.command()
 def default(
     name: Annotated[str, typer.Argument(metavar="NAME", help="default or smartbuf.")] = "default",
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    out: ModelOption = None,
+    force: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make a bundled model once more: trace, train, test. A few minutes."""

@@ -19,7 +19,7 @@ from spillway.base.arguments import check_once, meant, seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption
+from spillway.cli.options import JsonOption, ReplaceOption
 from spillway.cli.output import INTERRUPTED, console, display, interruptible
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ app.add_typer(group, name="slotted")
 PortsOption = Annotated[int, typer.Option("--ports", metavar="N", help="Ports.")]
 BufferOption = Annotated[int, typer.Option("--buffer", metavar="B", help="Packets of room.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of what is drawn.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 SourceArgument = Annotated[
     str,
     typer.Argument(
@@ -160,7 +159,7 @@ def arrivals(
     unit_bytes: Annotated[
         int, typer.Option(metavar="BYTES", help="Bytes of a packet, with --switch.")
     ] = 1500,
-    force: ForceOption = False,
+    force: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write arrivals to a file, which `run` and `search` read."""
@@ -225,7 +224,7 @@ def search(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the worst: .parquet or .csv.")
     ] = None,
-    force: ForceOption = False,
+    force: ReplaceOption = False,
     set: KeysOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from spillway.base.arguments import items, meant
+from spillway.base.arguments import all_of, meant
 from spillway.base.errors import PluginError, ScenarioError
 from spillway.plugins.base import Plugin
 from spillway.plugins.content import OF_FILE, note, note_source
@@ -23,11 +23,7 @@ def plugins_of(given: Plugins) -> list[type[Plugin]]:
     """A list of the given classes, which are checked later."""
     if isinstance(given, type):
         return [given]
-    hint = "for one: plugins=[MyDt]"
-    found = list(items(given, "plug-ins", hint))
-    for each in found:
-        if not isinstance(each, type):
-            raise ScenarioError(f"{each!r} is no plug-in", hint)
+    found: list[Any] = all_of(given, type, "plug-ins", "plug-in", "for one: plugins=[MyDt]")
     return found
 
 

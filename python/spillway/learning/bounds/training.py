@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spillway.base.arguments import items, share, shown, whole
+from spillway.base.arguments import all_of, share, whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.columns import FEATURES
 from spillway.learning.bounds.job import Job, features
@@ -211,10 +211,7 @@ def _split(
 
 def _jobs(given: Iterable[Job]) -> list[Job]:
     hint = "for one: bounds.load(folder)"
-    jobs = list(items(given, "jobs", hint))
-    other = next((job for job in jobs if not isinstance(job, Job)), None)
-    if other is not None:
-        raise ScenarioError(f"{shown(other)} is no job", hint)
+    jobs = all_of(given, Job, "jobs", "job", hint)
     if not jobs:
         raise ScenarioError("there are no jobs")
     kinds = sorted({job.kind for job in jobs})

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spillway.base.arguments import items, share, shown, whole
+from spillway.base.arguments import all_of, items, share, whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.forest_model import versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
@@ -177,12 +177,7 @@ def evaluate(model: Model, trace: Trace) -> Scores:
 
 def _traces(given: Iterable[Trace]) -> list[Trace]:
     """A list of the given traces."""
-    hint = "for one: [trace.load(folder)]"
-    traces = list(items(given, "traces", hint))
-    other = next((each for each in traces if not isinstance(each, Trace)), None)
-    if other is not None:
-        raise ScenarioError(f"{shown(other)} is no trace", hint)
-    return traces
+    return all_of(given, Trace, "traces", "trace", "for one: [trace.load(folder)]")
 
 
 def sweep_trees(
