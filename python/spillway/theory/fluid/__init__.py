@@ -17,9 +17,8 @@ Performance in Datacenters", NSDI 2025, appendix A. See docs/fluid.md.
 
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.compare import Point, compare
-from spillway.theory.fluid.fixed_point import FixedPoint, fixed_point
 from spillway.theory.fluid.packets import Packets, measure, scenario
-from spillway.theory.fluid.senders import CUTS, SENDERS, sender
+from spillway.theory.fluid.senders import CUTS, SENDERS, FixedPoint, fixed_point, sender
 from spillway.theory.fluid.trajectory import Trajectory, trajectory
 
 __all__ = [

@@ -9,9 +9,8 @@ from spillway.base.arguments import Seeds, seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.dcqcn import Dcqcn
-from spillway.theory.fluid.fixed_point import FixedPoint, fixed_point
 from spillway.theory.fluid.packets import Packets, measure, scenario
-from spillway.theory.fluid.senders import Sender, sender
+from spillway.theory.fluid.senders import FixedPoint, Sender, fixed_point, sender
 from spillway.theory.fluid.trajectory import Trajectory, trajectory
 
 MOST_POINTS = 1000

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.dcqcn import Dcqcn
-from spillway.theory.fluid.fixed_point import FixedPoint, fixed_point
 from spillway.theory.fluid.integrate import integrate
-from spillway.theory.fluid.senders import Sender
+from spillway.theory.fluid.senders import FixedPoint, Sender, fixed_point
 
 _STEPS_PER_RTT = 20
 _MOST_STEPS = 100_000
