@@ -7,6 +7,7 @@ quotes that are not closed, are refused: readers differ on them.
 from __future__ import annotations
 
 import codecs
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -36,8 +37,6 @@ def read(file: Path) -> pa.Table:
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows with the lines in which they end, by the names of their columns."""
-    import csv
-
     check(file)
     try:
         with file.open(encoding="utf-8-sig", newline="") as content:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import typer
 from rich.console import Console, RenderableType
+from rich.segment import Segment
 
 from spillway.base.texts import UNSAFE, printable
 
@@ -35,7 +36,6 @@ def interruptible() -> Iterator[None]:
 
 def console(file: TextIO) -> Console:
     """A console for tables and bars, which cleans all texts."""
-    from rich.segment import Segment
 
     class Cleaned(Console):
         # Cleaned in the last step, so that the measured widths are right. The library offers no

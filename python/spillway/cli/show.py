@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from rich.console import Group
+from rich.syntax import Syntax
 from rich.text import Text
 
 from spillway.cli.app import app
@@ -22,8 +23,6 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a scenario with every value written out, and what follows from it."""
-    from rich.syntax import Syntax
-
     from spillway.scenario import tables
 
     read = scenario_of(scenario, set, plugin).read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -247,8 +248,6 @@ def _different(old: Any, new: Any, above: str = "") -> Iterator[str]:
 
 def document(text: str) -> dict[str, Any]:
     """The values of a scenario, without its seed."""
-    import tomllib
-
     values = tomllib.loads(text)
     del values["seed"]
     return values

@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 from spillway.base import core
 from spillway.base.arguments import meant
 from spillway.base.errors import ScenarioError, SpillwayError
+from spillway.run.run import peak_rss_bytes, run_to
+from spillway.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -384,9 +386,6 @@ def _measured(command: Sequence[str]) -> tuple[dict[str, Any], str]:
 
 def _child(request: str) -> None:
     """Runs one case in this process and prints its cost as JSON."""
-    from spillway.run.run import peak_rss_bytes, run_to
-    from spillway.scenario.scenario import Scenario
-
     asked = json.loads(request)
     scenario = Scenario.load(asked["scenario"]).set(*asked["settings"])
     before = _clocks()

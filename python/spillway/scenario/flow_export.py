@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spillway.base import core, csv_file, parquet
+from spillway.base import arrow, core, csv_file, parquet
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, whole_file
 
@@ -27,8 +27,6 @@ def write(read: core.Scenario, file: Path, *, force: bool = False) -> dict[str, 
             "run the scenario: its table flows is a list of the starts that came out",
         )
     check_new_file(file, force, "a list of flows", is_list)
-    from spillway.base import arrow
-
     flows = read.flows()
     classes: dict[str, dict[str, int]] = {}
     table = arrow.table(flows.take(_CHUNK))

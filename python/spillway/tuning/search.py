@@ -11,7 +11,7 @@ from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.progress import Follow
 from spillway.base.threads import side_by_side
 from spillway.tuning import pruning, samplers, seal
-from spillway.tuning.goal import INVALID, Aims, MissingError, Readings
+from spillway.tuning.goal import INVALID, Aims, MissingError, Readings, front
 from spillway.tuning.kept import Kept
 from spillway.tuning.runs import Runs, StoppedError
 from spillway.tuning.space import Choices, Parameter, Space
@@ -413,8 +413,6 @@ def counts(trial: FrozenTrial) -> bool:
 
 def winners(aims: Aims, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """The best trial that satisfies all constraints; with several goals the Pareto front."""
-    from spillway.tuning.goal import front
-
     met = [
         trial
         for trial in trials

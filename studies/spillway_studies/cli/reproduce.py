@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
 
 from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
@@ -119,8 +120,6 @@ def reproduce(
         parts.append(tables.claims(summary, folder))
     if len(documents) > 1:
         parts.append(tables.verdicts(documents))
-    from rich.console import Group
-
     display({"figures": documents}, Group(*parts), as_json)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spillway.base.errors import ScenarioError
-from spillway.experiment.engines import Left, Told
+from spillway.experiment.engines import Left, Told, ray, slurm
 
 ENGINES = ("slurm", "ray")
 WORKERS = 8
@@ -49,14 +49,10 @@ def compute(
     place = folder.absolute()
     work = ["-m", "spillway", "work", str(place), "--jobs", str(cores)]
     if on == "slurm":
-        from spillway.experiment.engines import slurm
-
         line = [sys.executable, *work]
         return slurm.run(
             place, line, left, workers=workers, cores=cores, options=options, told=told
         )
-    from spillway.experiment.engines import ray
-
     address = "auto" if on == "ray" else on
     line = ["python", *work]
     return ray.run(place, line, left, workers=workers, cores=cores, address=address, told=told)

@@ -7,6 +7,7 @@ import fcntl
 import io
 import os
 import tempfile
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -122,8 +123,6 @@ def _is_array(value: object) -> bool:
 
 
 def _wrapped(text: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(" ".join(text.split()), 100)
 
 

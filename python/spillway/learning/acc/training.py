@@ -19,6 +19,7 @@ from spillway.learning.acc.model import Model
 from spillway.learning.acc.network import Layer
 from spillway.learning.acc.settings import Settings
 from spillway.learning.acc.variant import PRED, Variant
+from spillway.run.run import prepared
 
 LAST, BEST = "last", "best"
 """Which network is kept: that of the last step, or the best of those that were evaluated."""
@@ -191,8 +192,6 @@ def _versions() -> dict[str, str]:
 
 
 def _name(place: Place) -> str:
-    from spillway.run.run import prepared
-
     return prepared(place.scenario, None, place.set, ()).read().name
 
 

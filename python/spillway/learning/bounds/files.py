@@ -21,6 +21,7 @@ from spillway.learning.bounds.columns import FEATURES, INDEX, SIZE, TIME, kind_o
 from spillway.learning.bounds.job import Job
 from spillway.learning.bounds.parameters import JOBS, JobParameters
 from spillway.learning.bounds.synthetic import SyntheticJob
+from spillway.scenario import flow_export
 
 LIST, NOTE = "flows.csv", "synthetic.json"
 MOST_HOSTS = 10_000_000
@@ -295,8 +296,6 @@ class FlowList:
 
 def is_list(file: Path) -> bool:
     """Whether a file is a list of flows, not a job."""
-    from spillway.scenario import flow_export
-
     return file.is_file() and flow_export.is_list(file)
 
 

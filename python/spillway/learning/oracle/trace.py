@@ -17,6 +17,7 @@ from spillway.base.documents import documents
 from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import path_of
 from spillway.scenario.fates import FEATURES, FILE, file_of, read, tier_of
+from spillway.scenario.scenario import Scenario, facts
 
 
 @dataclass(frozen=True)
@@ -215,8 +216,6 @@ def _rates(folder: Path) -> dict[str, frozenset[int]]:
 
     They come from the scenario beside a trace; empty if there is none, or it cannot be read.
     """
-    from spillway.scenario.scenario import Scenario, facts
-
     try:
         _, scenario = documents(folder)
         if scenario is None:

@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from spillway.base import checksums, core, csv_file, parquet
 from spillway.base.arguments import LARGEST_SEED, integer, items
 from spillway.base.errors import ScenarioError, ScenarioWarning
+from spillway.base.folder import check_file, whole_file
 from spillway.scenario import fates
 from spillway.scenario.flow_export import column_names
+from spillway.scenario.scenario import Scenario
 
 MOST_PORTS = 1 << 16
 MOST_BUFFER = 1 << 31
@@ -242,8 +244,6 @@ class Arrivals:
         Raises:
             ScenarioError: The name ends otherwise, or the file is there or cannot be written.
         """
-        from spillway.base.folder import check_file, whole_file
-
         path = Path(file)
         check_kind(path)
         check_file(path)
@@ -308,8 +308,6 @@ def generators() -> list[dict[str, Any]]:
 
 def ports_of(source: str | Path, switch: str) -> int | None:
     """The ports of a switch in a packet-level run, if the scenario beside its tables gives them."""
-    from spillway.scenario.scenario import Scenario
-
     folder = _of_result(Path(source)).parent
     if not (folder / "scenario.toml").is_file():
         return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from spillway.run.run import run
 from spillway.tasks.run import Report
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def _recorded(
 ) -> Trace:
     from spillway.learning.oracle.default import find
     from spillway.learning.oracle.trace import load
-    from spillway.run.run import run
 
     sampling = f"record.oracle_trace_sample={one_in}"
     recipe = find("default")

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis
+from spillway.learning.acc.variant import utility
+from spillway.run.run import run
+from spillway.scenario.scenario import Scenario
+from spillway_studies.claims import basis, series
 from spillway_studies.claims.axes import Point, Scheme, along, product
 from spillway_studies.claims.metric import Number
 from spillway_studies.pred.figures import agents, star
@@ -112,9 +115,6 @@ def point(
     duration: str,
 ) -> Mapping[str, float]:
     """Numbers of a run. The seed is that of the training, and of the trace if that is another."""
-    from spillway.run.run import run
-    from spillway.scenario.scenario import Scenario
-
     aqm = _AQMS.get(scheme)
     if aqm is None:
         file = agents.path(_AGENTS[scheme], 1 if scheme in _ALONE else seed)
@@ -135,9 +135,6 @@ def point(
 
 def numbers(result: Result) -> dict[str, float]:
     """Completion times of short flows, the queue while traffic begins, and both over time."""
-    from spillway.learning.acc.variant import utility
-    from spillway_studies.claims import series
-
     flows = result.flows
     fct = flows["fct_ps"].to_numpy()[flows["size_bytes"].to_numpy() < _SHORT] / 1e9
     time, held = star.queue(result)

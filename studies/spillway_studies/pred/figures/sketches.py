@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from spillway.base import core
 from spillway_studies.claims import basis
 from spillway_studies.claims.axes import Scale, Scheme, along
 from spillway_studies.claims.draw import Lines, Panel
@@ -54,8 +55,6 @@ def point(
     report: Callable[[None], object], *, flows: int, scheme: str, seed: int
 ) -> Mapping[str, float]:
     """N counted over N in the first period, and later for each number of packets per flow."""
-    from spillway.base import core
-
     report(None)
     keys = _SKETCHES[scheme]
     counts = {"first": core.counted_flows(keys, flows, 1, seed)} | {

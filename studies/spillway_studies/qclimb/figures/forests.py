@@ -12,6 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from spillway.theory import thresholds
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -68,8 +72,6 @@ def _models(kind: str, depth: int, miss_rate: float | None) -> Mapping[str, Mode
 
 @functools.cache
 def _ladder(kind: str, load: float, objective: str) -> tuple[int, ...]:
-    from spillway.theory import thresholds
-
     with TemporaryDirectory(prefix="spillway-jobs-") as name:
         sizes = Path(name) / "sizes.txt"
         write_sizes(_jobs(kind), sizes)
@@ -78,8 +80,6 @@ def _ladder(kind: str, load: float, objective: str) -> tuple[int, ...]:
 
 def write_sizes(jobs: Any, file: Path) -> None:
     """The distribution of jobs' flow sizes, at 200 of its quantiles."""
-    import numpy as np
-
     sizes = np.concatenate([job.size for job in jobs])
     shares = np.linspace(0, 1, 201)
     points = dict(zip(np.quantile(sizes, shares, method="inverted_cdf"), shares, strict=True))

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import spillway
+from spillway.scenario.scenario import Scenario
 from spillway_studies.claims import basis
 from spillway_studies.qclimb.figures import forests, setup
 from spillway_studies.qclimb.figures.forests import Way
@@ -93,9 +95,7 @@ def run(
     report: Report, place: Place, way: Way, kind: str, scheme: str, seed: int, until_ms: int
 ) -> dict[str, float]:
     """Completion times by class, losses and repairs, the load, and how good bounds were."""
-    import spillway
     from spillway.learning.bounds import files, synthetic
-    from spillway.scenario.scenario import Scenario
 
     gap_ms = place.gap_ms.get(kind)
     count = _SPARSE_JOBS if gap_ms is None else place.jobs(kind, until_ms)
