@@ -1,7 +1,7 @@
 //! Which queues of a port hold packets.
 
-/// The queue classes of a port, at most 64, whose queues hold packets: one bit each, so that a
-/// question about all of them takes one step however many there are.
+/// The queue classes of a port, at most 64, whose queues hold packets. Each has one bit. So a
+/// question about all of them takes one step, however many there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog(u64);
 
@@ -24,7 +24,7 @@ impl Backlog {
         self.0 &= !(u64::from(is_empty) << queue_class);
     }
 
-    /// The same without these queue classes, a bit each.
+    /// This backlog without the given queue classes, a bit each.
     #[inline(always)]
     pub fn but(self, queue_classes: u64) -> Backlog {
         Backlog(self.0 & !queue_classes)
@@ -49,14 +49,15 @@ impl Backlog {
         self.0.trailing_zeros() as u8
     }
 
-    /// The lowest one from a queue class on, or else the lowest of all. There must be one.
+    /// The lowest queue class from `queue_class` on that holds packets, or else the lowest of all.
+    /// There must be one.
     #[inline(always)]
     pub fn first_from(self, queue_class: u8) -> u8 {
         let from = Backlog(self.0 >> queue_class << queue_class);
         if from.is_empty() { self.first() } else { from.first() }
     }
 
-    /// All of them, the lowest first.
+    /// All queue classes that hold packets, the lowest first.
     #[inline(always)]
     pub fn iter(self) -> impl Iterator<Item = u8> {
         let left = |held: u64| (held != 0).then_some(held);

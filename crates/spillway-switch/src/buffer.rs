@@ -139,13 +139,13 @@ impl Buffer {
         self.port_rates[port as usize]
     }
 
-    /// What it can hold has changed: lossless packets, which it does not count, take more or less
-    /// beside it.
+    /// The capacity has changed: lossless packets, which this buffer does not count, take more or
+    /// less of the memory.
     pub fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
 
-    /// A queue is this long, as another buffer has it, which holds its bytes.
+    /// Takes over the length of a queue from the buffer that holds the queue's bytes.
     pub fn copy_length(&mut self, queue: QueueId, length: Length) {
         self.queues[queue as usize] = length;
     }

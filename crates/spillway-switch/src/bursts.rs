@@ -87,8 +87,9 @@ struct Port {
     lost_packets: u64,
 }
 
-/// An imaginary queue beside those of a port, which loses nothing: it holds what the port holds,
-/// and `excess` bytes more. Both are served alike, but when the port is idle, the excess is served.
+/// The queue that a port would have if it had lost nothing. It holds the port's bytes and `excess`
+/// bytes more. While the port sends a packet, this queue sends the same packet. While the port is
+/// idle, this queue sends its excess.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unbounded {
     excess: u64,

@@ -11,7 +11,7 @@ pub struct ByQueue<T> {
 }
 
 impl<T: Clone> ByQueue<T> {
-    /// The same for all ports.
+    /// The same parameters for all ports.
     pub fn all(common: T) -> ByQueue<T> {
         ByQueue { common, own: None }
     }
@@ -30,7 +30,7 @@ impl<T: Clone> ByQueue<T> {
         &self.common
     }
 
-    /// The parameters of all ports that have none of their own, and then those of these.
+    /// The common parameters, and then those of every queue if some port has its own.
     pub fn each(&self) -> impl Iterator<Item = &T> {
         std::iter::once(&self.common).chain(self.own.iter().flatten())
     }

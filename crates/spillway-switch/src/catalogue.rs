@@ -38,8 +38,8 @@ impl Service {
 pub struct Environment {
     /// The run's seed.
     pub seed: u64,
-    /// The switch's number; for a host, its number counted on after all switches. The policy's
-    /// random stream follows from it, the seed and a name.
+    /// The switch's number. A host has a number too: hosts are numbered on after all switches. The
+    /// policy's random stream follows from this number, the seed and a name.
     pub switch: u32,
     /// The names of all switches, by their numbers: a tier and a place in it, as in `leaf3`.
     pub names: Arc<[String]>,
@@ -111,7 +111,7 @@ impl Environment {
         self.queues_per_port > 1 && data_are_elsewhere && !self.shares_ack_queues
     }
 
-    /// The queue class of acks if they have queues of their own, which no AQM manages.
+    /// The queue class of acks, if acks have queues of their own. No AQM manages this class.
     pub fn unmanaged(&self) -> Option<u8> {
         self.has_ack_queues().then_some(self.ack_queue_class)
     }
@@ -179,9 +179,9 @@ pub struct Entry {
     pub citation: &'static str,
     /// Its parameters.
     pub keys: Vec<Key>,
-    /// Those that can change while a run goes on.
+    /// The keys whose values can change while a run goes on.
     pub changes: &'static [&'static str],
-    /// Whether these can differ from port to port.
+    /// Whether the values of these keys can differ from port to port.
     pub changes_by_port: bool,
     /// What it requires of a switch's hardware, if stated.
     pub cost: Option<Cost>,
@@ -192,7 +192,7 @@ pub struct Entry {
 pub struct Adoption<'a> {
     /// Now.
     pub now: Time,
-    /// The port whose parameters change; those of all ports if there is none.
+    /// The port whose parameters change. `None` if those of all ports change.
     pub port: Option<u32>,
     /// The buffer at this moment.
     pub buffer: &'a Buffer,
@@ -207,7 +207,7 @@ impl Adoption<'_> {
         }
     }
 
-    /// Replaces what these ports have.
+    /// Replaces the entries of the ports whose parameters change.
     pub fn replace<T: Clone>(&self, ports: &mut [T], fresh: &[T]) {
         for port in self.ports() {
             ports[port as usize] = fresh[port as usize].clone();
@@ -218,8 +218,8 @@ impl Adoption<'_> {
 /// Why a change of parameters is refused: the key, and the problem with it.
 pub type Refusal = (&'static str, String);
 
-/// What every policy states about itself, and how it is made: its parameters once for all switches
-/// of a tier, and from them a state for every switch.
+/// What every policy states about itself, and how it is made. Its parameters are read once for all
+/// switches of a tier. From them, a state is made for every switch.
 pub trait Policy: Sized {
     /// The field's short name.
     const ID: &'static str;
@@ -228,20 +228,20 @@ pub trait Policy: Sized {
     /// Where it was published.
     const CITATION: &'static str;
 
-    /// Its results number, which rises whenever runs that name it come to something else, though
-    /// nothing else of them has changed.
+    /// Its results number. It rises whenever the results of runs with this policy change although
+    /// nothing else of these runs has changed.
     const RESULTS: u32 = 1;
 
     /// What it requires of a switch's hardware; stated by every sharing policy.
     const COST: Option<Cost> = None;
 
-    /// Settings with which it has keys that it does not have by default, for the listing.
+    /// Settings that give it keys which it does not have by default. The listing needs them.
     const VARIANTS: &'static [&'static str] = &[];
 
     /// The keys whose values can change while a run goes on.
     const CHANGES: &'static [&'static str] = &[];
 
-    /// Whether they can differ from port to port.
+    /// Whether the values of these keys can differ from port to port.
     const CHANGES_BY_PORT: bool = false;
 
     /// The parameters that its section gives. Whatever is large in them is shared by all copies.
@@ -261,7 +261,7 @@ pub trait Policy: Sized {
     /// may differ from those of the first switch.
     fn new(params: &Self::Params, environment: &Environment) -> Self;
 
-    /// Refuses a change that the keys alone allow.
+    /// Refuses a change that `CHANGES` alone would allow.
     ///
     /// # Errors
     /// If the parameters cannot change from the first to the second while a run goes on.
@@ -350,7 +350,8 @@ macro_rules! catalogue {
         $(pub use $file::$variant;)+
 
         $(#[$meta])*
-        // The number of a variant, which every call looks at, is not hidden in its content.
+        // Every call reads the variant's number. `repr(u8)` keeps it apart from the variant's
+        // content.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum $name {
@@ -414,7 +415,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Refuses a change that the keys alone allow.
+            /// Refuses a change that `CHANGES` alone would allow.
             ///
             /// # Errors
             /// If these parameters cannot change to the others while a run goes on.
@@ -485,7 +486,7 @@ macro_rules! catalogue {
 }
 pub(crate) use catalogue;
 
-/// What changes of a policy that is not compiled in.
+/// The keys that can change of a policy that is not compiled in.
 pub(crate) fn none_of(_outside: &str) -> (&'static [&'static str], bool) {
     (&[], false)
 }

@@ -24,8 +24,8 @@ pub struct Cost {
     pub departure: Operations,
     /// At other times; the text says when.
     pub at_times: &'static [(&'static str, Operations)],
-    /// What must be known beyond what a shared buffer knows, and what it must be able to do. May be
-    /// empty.
+    /// What else the policy needs: information that a shared buffer does not have, or abilities.
+    /// May be empty.
     pub needs: &'static str,
 }
 

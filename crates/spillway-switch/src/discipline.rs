@@ -1,8 +1,8 @@
 //! A port with a buffer of its own: which packets of a host's queues are marked or lost.
 //!
 //! The owner keeps the packets and chooses which leaves next. The AQM sees an unlimited buffer of
-//! one port; in addition, each queue has a limit. Both are consulted as in a switch, and in the
-//! same order.
+//! one port. In addition, each queue has a limit. AQM and limit are consulted as in a switch, and
+//! in the same order.
 
 use crate::aqm::{Aqm, AqmPolicy};
 use crate::buffer::{Buffer, Length, QueueId};
@@ -20,7 +20,7 @@ pub struct DisciplineParts {
     pub rate: Rate,
     /// Its queues, numbered by queue class.
     pub queues: u32,
-    /// The queue about whose packets the AQM is not consulted, if there is one.
+    /// The queue that the AQM does not manage, if there is one.
     pub unmanaged: Option<u8>,
     /// The most that one queue may hold, without the packet in transmission.
     pub queue_limit: Amount,
@@ -28,7 +28,8 @@ pub struct DisciplineParts {
     pub aqm: AqmPolicy,
 }
 
-/// The byte and packet counts of a port's queues, and what decides about their packets.
+/// The byte and packet counts of a port's queues, and the AQM and the limit that decide about their
+/// packets.
 #[derive(Clone, Debug)]
 pub struct Discipline {
     aqm: AqmPolicy,
@@ -50,7 +51,8 @@ impl Discipline {
         }
     }
 
-    /// The AQM takes over the parameters of another one of its kind that was made for this host.
+    /// The AQM takes over the parameters of `fresh`, an AQM of the same kind that was made for this
+    /// host.
     pub fn change_aqm(&mut self, now: Time, fresh: AqmPolicy) {
         self.aqm.adopt(fresh, &Adoption { now, port: None, buffer: &self.buffer });
     }
@@ -65,7 +67,7 @@ impl Discipline {
         self.marks
     }
 
-    /// Whether the limit of its queue class leaves room for a packet, if so much was not there.
+    /// Whether the limit of a packet's queue class leaves room for the packet once `freed` is gone.
     pub fn has_room(&self, packet: &Packet, freed: Length) -> bool {
         let Length { packets, bytes } = self.buffer.length(packet.queue_class.into());
         let left = Length { packets: packets - freed.packets, bytes: bytes - freed.bytes };
@@ -123,7 +125,7 @@ impl Discipline {
         self.carry_out(outcome, now, packet)
     }
 
-    /// A waiting packet is lost for another reason.
+    /// A waiting packet is lost for a reason that lies outside the discipline.
     pub fn on_loss(&mut self, now: Time, packet: &Packet) {
         let (queue, size) = (QueueId::from(packet.queue_class), packet.size);
         self.aqm.on_release(now, queue, &self.buffer);
@@ -141,8 +143,7 @@ impl Discipline {
         self.aqm.on_timer(now, &self.buffer);
     }
 
-    /// Whether its counts agree with the lengths of the queues, which are given queue by queue; for
-    /// tests.
+    /// Whether the counts agree with the given lengths of the queues; for tests.
     pub fn holds(&self, waiting: &[Length]) -> bool {
         let bytes: u64 = waiting.iter().map(|length| u64::from(length.bytes)).sum();
         self.buffer.queues() == waiting && self.buffer.occupancy() == bytes

@@ -11,7 +11,7 @@ use std::hint::select_unpredictable;
 pub(crate) struct List {
     /// The first packet; [`NO_PACKET`] if there is none.
     pub head: PacketId,
-    /// The last one; tells nothing if there is none.
+    /// The last packet; meaningless if there is none.
     pub tail: PacketId,
 }
 
@@ -19,8 +19,9 @@ pub(crate) struct List {
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     lists: Vec<List>,
-    /// By port, the queues that hold packets. Those of a best queue that sends in order are in none
-    /// of the lists; a port whose only queue sends in order has no backlog here.
+    /// By port, the queues that hold packets. If a best queue sends in order, it is noted here, but
+    /// its packets are in no list. If a port's only queue sends in order, the port has no backlog
+    /// here.
     backlogs: Vec<Backlog>,
     queues_per_port: u32,
 }
@@ -58,8 +59,8 @@ impl Lists {
         self.backlogs[port as usize]
     }
 
-    /// The queues of a port that hold packets, to note that a best queue, whose packets are in no
-    /// list, holds some or none.
+    /// The queues of a port that hold packets, mutable. The packets of a best queue that sends in
+    /// order are in no list, so the switch notes here whether that queue holds any.
     #[inline(always)]
     pub fn backlog_mut(&mut self, port: u32) -> &mut Backlog {
         &mut self.backlogs[port as usize]
@@ -82,8 +83,8 @@ impl Lists {
     pub fn append(&mut self, place: Place, id: PacketId, packets: &mut Arena) {
         let list = &mut self.lists[place.queue as usize];
         let tail = std::mem::replace(&mut list.tail, id);
-        // Queues are empty about as often as not, so a branch could not be predicted: the packet
-        // behind which an empty queue puts this one is the packet itself.
+        // Queues are empty about as often as not, so a branch would often be mispredicted. Without
+        // a branch: the packet that joins an empty queue is put behind itself.
         let is_empty = list.head == NO_PACKET;
         list.head = select_unpredictable(is_empty, id, list.head);
         packets[select_unpredictable(is_empty, id, tail)].next = id;
@@ -116,14 +117,14 @@ impl Lists {
         id
     }
 
-    /// The packet of a queue whose flow had the most bytes left, the last of several. `None` if the
-    /// flow of the arrival had as many. Control packets have none left.
+    /// The packet of a queue whose flow had the most bytes left; of several, the last. `None` if
+    /// the arrival's flow had at least as many. Control packets have none left.
     pub fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
         let waiting = |id| Waiting::of(id, packets);
         worst_of(self.packets_of(queue, packets).map(waiting), waiting(arrival))
     }
 
-    /// Takes a packet out of its queue. The packet's own links still say where it was.
+    /// Takes a packet out of its queue. The packet keeps its own links, which say where it was.
     pub fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
         // The first packet's `prev` may name a packet that has left.
         if self.lists[queue as usize].head == id {

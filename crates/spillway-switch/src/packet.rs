@@ -42,11 +42,11 @@ pub mod flags {
     pub const TIMED_BY_NIC: u16 = 1 << 14;
     /// Asks for an ack at once.
     pub const ASKS: u16 = 1 << 15;
-    /// Carries something that few packets do, in a side table.
+    /// Carries data in a side table, as few packets do.
     pub const CARRIES: u16 = SACK | TELEMETRY | NUMBERED;
 }
 
-/// The priority of packets without one of their own.
+/// The priority of packets that have none of their own.
 pub const NO_PRIORITY: u8 = u8::MAX;
 
 /// What the network reads of a packet. Takes half a cache line.
@@ -83,7 +83,7 @@ pub struct Contents {
     pub slot: u32,
     /// The first byte that it carries; on an ack, the first byte still missing.
     pub seq: u64,
-    /// When it was sent; on an ack, when the packet that it acknowledges was.
+    /// When it was sent. On an ack, when the acknowledged packet was sent.
     pub sent_at: Time,
     /// Bytes of payload.
     pub payload: u32,
@@ -94,20 +94,20 @@ pub struct Contents {
 /// Bytes that a packet takes in the arena.
 pub const PACKET_BYTES: u64 = (size_of::<Packet>() + size_of::<Contents>()) as u64;
 
-/// All packets of a run. Places are reused, the one freed last first.
+/// All packets of a run. Freed places are reused, the one freed last first.
 ///
-/// The contents of packets are kept apart, so that what switches read of a packet stays small.
+/// The contents of packets are kept apart, so that the part that switches read stays small.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
     contents: Vec<Contents>,
     free: PacketId,
     live: usize,
-    /// The numbers of flows' connections, by the place of a flow's state. Empty if every flow has a
-    /// connection of its own.
+    /// The number of each flow's connection, by the place of the flow's state. Empty if every flow
+    /// has a connection of its own.
     connections: Vec<u32>,
-    /// The accounts at their switch that hold lossless packets, by the packets' numbers. Empty if
-    /// nothing is lossless.
+    /// For lossless packets, by their numbers, the account that holds the packet at its switch.
+    /// Empty if nothing is lossless.
     accounts: Vec<u32>,
 }
 
@@ -154,13 +154,12 @@ impl Arena {
         self.live
     }
 
-    /// Bytes that the arena takes: it has as many places as there ever were packets at the same
-    /// time.
+    /// Bytes that the arena takes. It has as many places as there ever were packets at once.
     pub fn bytes(&self) -> u64 {
         self.packets.len() as u64 * PACKET_BYTES + size_of_val(self.accounts.as_slice()) as u64
     }
 
-    /// A lossless packet is held in this account of the switch that it is at.
+    /// Notes the account that holds a lossless packet at its switch.
     #[inline]
     pub fn name_account(&mut self, id: PacketId, account: u32) {
         let place = id as usize;
@@ -182,14 +181,14 @@ impl Arena {
         &self.contents[id as usize]
     }
 
-    /// The same, mutable.
+    /// As `contents`, mutable.
     #[inline]
     pub fn contents_mut(&mut self, id: PacketId) -> &mut Contents {
         &mut self.contents[id as usize]
     }
 
-    /// The flow whose state has this place uses the connection with this number. To be said of all
-    /// flows, or of none.
+    /// Notes the connection of the flow whose state has this place. To be called for all flows, or
+    /// for none.
     pub fn name_connection(&mut self, slot: u32, connection: u32) {
         let place = slot as usize;
         if place >= self.connections.len() {
@@ -198,8 +197,8 @@ impl Arena {
         self.connections[place] = connection;
     }
 
-    /// The number of a packet's connection: that of the flow that opened it, which is its own flow
-    /// unless connections stay open.
+    /// The number of a packet's connection: the number of the flow that opened it. Unless
+    /// connections stay open, that is the packet's own flow.
     #[inline]
     pub fn connection_of(&self, id: PacketId) -> u32 {
         let Contents { flow, slot, .. } = *self.contents(id);
@@ -212,7 +211,7 @@ impl Arena {
         spillway_engine::prefetch(&self.packets, id as usize);
     }
 
-    /// The same for what only the end hosts read.
+    /// As `prefetch`, for the part that only the end hosts read.
     #[inline]
     pub fn prefetch_contents(&self, id: PacketId) {
         spillway_engine::prefetch(&self.contents, id as usize);

@@ -22,10 +22,11 @@ pub struct Arrival {
     pub first_rtt: bool,
     /// Whether it carries no data: an ack, or a part of a handshake.
     pub is_control: bool,
-    /// The number of its connection, which is that of the flow that opened it, for an AQM that
-    /// [knows flows](crate::aqm::Aqm::knows_flows); else 0.
+    /// The number of the packet's connection, if the AQM [knows
+    /// flows](crate::aqm::Aqm::knows_flows); else 0. A connection has the number of the flow that
+    /// opened it.
     pub flow: u32,
-    /// Its first byte within its own flow, for such an AQM; else 0.
+    /// The position of the packet's first byte within its flow, if the AQM knows flows; else 0.
     pub seq: u64,
 }
 
@@ -34,8 +35,8 @@ pub struct Arrival {
 pub struct Departure {
     /// Now.
     pub now: Time,
-    /// The queue that it leaves. `buffer` no longer counts it there, except for its bytes if they
-    /// are held until its transmission ends.
+    /// The queue that it leaves. `buffer` no longer counts the packet there. It still counts the
+    /// packet's bytes if they are held until its transmission ends.
     pub queue: QueueId,
     /// The queue class of that queue.
     pub queue_class: u8,
@@ -90,8 +91,8 @@ pub enum Admission {
     Admit,
     /// It is lost.
     Drop(DropReason),
-    /// This packet shall make room; the policy is asked again afterwards. If the arrival is refused
-    /// in the end, nothing has been pushed out.
+    /// This packet shall make room. The switch takes it out and asks the policy again. If the
+    /// arrival is refused in the end, all victims return to their places.
     PushOut(Victim),
 }
 
@@ -176,20 +177,20 @@ impl DropReason {
     }
 }
 
-/// Both sharing policies and AQMs may observe queues, and may decide about packets on their way
-/// out. What a policy does not ask for costs nothing.
+/// What sharing policies and AQMs have in common: both may observe queues, and both may decide
+/// about packets on their way out. The switch spends no time on what a policy does not ask for.
 pub trait Watch {
-    /// Whether it must see every packet join and leave its queue. If so, a packet that finds its
-    /// port idle is queued too; otherwise such a packet passes, and `on_enqueue` and `on_dequeue`
-    /// are not called for it.
+    /// Whether it must see every packet join and leave its queue. If so, even a packet that finds
+    /// its port idle is queued. If not, such a packet passes, and the switch calls neither
+    /// `on_enqueue` nor `on_dequeue` for it.
     fn watches_queues(&self) -> bool {
         false
     }
 
-    /// Whether packets must leave in order of time among all switches, which Python plug-ins need
-    /// since they may look at other switches. Otherwise a packet's departure may be deferred until
-    /// just before something else happens at its switch; the packet then leaves with the time at
-    /// which it was due.
+    /// Whether packets of all switches must leave in order of time. Python plug-ins need this,
+    /// since they may look at other switches. Otherwise the simulator may defer a packet's
+    /// departure until just before something else happens at the packet's switch. The packet then
+    /// leaves with the time at which it was due.
     fn watches_in_time(&self) -> bool {
         false
     }
@@ -202,14 +203,15 @@ pub trait Watch {
     #[inline(always)]
     fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
-    /// Bytes of a queue are about to be freed although no packet leaves the queue for its line: the
-    /// bytes of a packet that held them until its transmission ended, or of one that waited for a
-    /// link that has failed.
+    /// Bytes of a queue are about to be freed although no packet leaves the queue for its line.
+    /// Either they belong to a packet that held them until its transmission ended, or to a packet
+    /// that waited for a link that has failed.
     #[inline(always)]
     fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
-    /// A packet has been lost: an arrival, or a packet of this queue. An AQM does not hear of
-    /// arrivals that are lost before it is asked, since there is no headroom for them.
+    /// A packet has been lost: an arrival for this queue, or a packet that was in it. An AQM is not
+    /// told of a lossless packet that finds its headroom full: such a packet is lost before the AQM
+    /// is asked about it.
     #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
@@ -223,9 +225,10 @@ pub trait Watch {
         self.watches_departures()
     }
 
-    /// Called when a packet is about to be sent, if `watches_departures`. The AQM is asked first,
-    /// but not about packets of ack queues; the sharing policy is asked about all. An AQM is asked
-    /// where only the sharing policy or a trace watches, too, and lets the packet pass.
+    /// Called when a packet is about to be sent, if `watches_departures`. The switch asks the AQM
+    /// first, except about packets of ack queues. It then asks the sharing policy about every
+    /// packet. If only the sharing policy or a trace watches departures, the switch calls this
+    /// method of the AQM too. The default answer lets the packet pass.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }

@@ -7,7 +7,8 @@ use crate::policy::DropReason;
 use spillway_engine::Time;
 use std::fmt;
 
-/// A packet's way through a queue. What it found and left orders what happens at one time.
+/// A packet's way through a queue. The numbers of packets that it found and left order the events
+/// of the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// When it joined the queue.
@@ -43,10 +44,10 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Whether each packet of a queue, in its order, is marked by the AQM of a discipline with a single
-/// queue. All packets are ECN-capable. Packets that the last ones leave in the queue, but of which
-/// nothing more is known, are taken to be as large as the last one. An AQM with a period is woken
-/// at its multiples, before what happens to packets at the same time.
+/// Whether the AQM of a discipline with a single queue marks each packet of that queue, in order.
+/// All packets are ECN-capable. The last packets may leave others in the queue of which nothing
+/// more is known. These are taken to be as large as the last known packet. An AQM with a period is
+/// woken at multiples of that period, before other events of the same moment.
 ///
 /// # Errors
 /// If times or lengths contradict each other, or if the AQM drops a packet.
@@ -78,7 +79,7 @@ pub fn replay(discipline: &mut Discipline, passages: &[Passage]) -> Result<Vec<b
     Ok(replay.marks)
 }
 
-/// How far it has come.
+/// The state of a replay.
 struct Replay<'a> {
     discipline: &'a mut Discipline,
     passages: &'a [Passage],
@@ -88,7 +89,7 @@ struct Replay<'a> {
     /// For every packet that has left, whether it is marked.
     marks: Vec<bool>,
     now: Time,
-    /// The AQM's period and the time when the one under way ends, if it has one.
+    /// The AQM's period and the end of the present period, if the AQM has one.
     timer: Option<(Time, Time)>,
 }
 
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn an_aqm_with_a_period_is_woken() {
         // The first has waited 5 us, 4 above target. At 10 us 1e10 * 4 us / 2048 = 19.5 makes the
-        // probability 1. Who comes before passes, whoever finds three from then on is marked.
+        // probability 1. Earlier packets pass. From then on, packets that find three are marked.
         let text = "target = \"1us\"\nupdate_interval = \"10us\"\nalpha = 1e10\nbeta = 0";
         let rows = |fifth| {
             let last = (fifth, 25, 3, 0);

@@ -2,13 +2,13 @@
 
 use crate::packet::PacketId;
 
-/// Data that only some packets carry, kept beside the [`Arena`](crate::packet::Arena) and addressed
-/// by the packets' numbers, so that other packets do not pay for it.
+/// Data that only some packets carry. The table lies beside the [`Arena`](crate::packet::Arena) and
+/// is addressed by the packets' numbers. Packets without such data do not pay for it.
 ///
-/// Packets' records are full. Whatever only some runs need of a packet (the telemetry that switches
-/// write, the ranges of selective acks) gets a side table; a [flag](crate::packet::flags) on the
-/// packet says whether it has an entry. Packets' numbers are reused: an entry without the flag is
-/// an old packet's.
+/// A packet's record has no room left. Data of packets that only some runs need, such as the
+/// telemetry of switches or the ranges of selective acks, get a side table. A
+/// [flag](crate::packet::flags) on the packet says whether it has an entry. Packets' numbers are
+/// reused, so an entry without the flag belongs to an older packet.
 #[derive(Clone, Debug)]
 pub struct SideTable<T>(Vec<T>);
 
@@ -30,8 +30,8 @@ impl<T: Clone + Default> SideTable<T> {
         self.0.get(id as usize)
     }
 
-    /// A packet's entry, to be written. It holds the default, or what the number's last packet
-    /// left.
+    /// A packet's entry, to be written. It holds the default value, or what an older packet with
+    /// this number left.
     #[inline]
     pub fn of(&mut self, id: PacketId) -> &mut T {
         let place = id as usize;

@@ -1,7 +1,7 @@
 //! The datapath of one switch: from a packet's arrival at a port's queue to its departure.
 //!
-//! All accounting happens here. Policies look at the buffer and decide; the switch moves packets,
-//! counts bytes, marks packets, and keeps those lost until its owner collects them.
+//! All accounting happens here. Policies look at the buffer and decide. The switch moves packets,
+//! counts bytes and marks packets. It keeps lost packets until its owner collects them.
 
 mod audit;
 mod changing;
@@ -52,7 +52,8 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub ack_queue_class: u8,
     /// The queue class of data without a priority.
     pub data_queue_class: u8,
-    /// The queue class about whose packets the AQM is not asked, if there is one.
+    /// The queue class that the AQM does not manage, if there is one. The AQM is not asked about
+    /// packets of this class.
     pub unmanaged: Option<u8>,
     /// The most that one queue may hold.
     pub queue_limit: Amount,
@@ -68,7 +69,7 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub scheduling: SchedulingPolicy,
     /// The meter of the buffer's occupancy.
     pub meter: Meter,
-    /// How it accounts for lossless packets, if some are.
+    /// How the switch accounts for lossless packets, if some packets are lossless.
     pub lossless: Option<LosslessParts>,
 }
 
@@ -91,8 +92,8 @@ pub struct PortFacts {
     pub pushes_out: bool,
     /// Whether bytes are held until a transmission ends.
     pub holds_until_sent: bool,
-    /// Whether the scheduler keeps an account for each queue, which a queue that becomes empty
-    /// loses.
+    /// Whether the scheduler keeps an account for each queue. A queue that becomes empty loses its
+    /// account.
     pub schedules_by_account: bool,
     /// Whether queues are served by strict priority.
     pub is_strict: bool,
@@ -116,25 +117,26 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     lost: Vec<Lost>,
     /// With `release_at_end`: for every port, the queue and bytes of the packet in transmission.
     in_transmission: Option<Box<[(QueueId, u32)]>>,
-    /// The queue class of data without a priority, and that of control packets. The two kinds come
-    /// mixed, so looking the queue class up in a table is faster than a branch.
+    /// The queue class of data without a priority, and that of control packets. Data and control
+    /// packets arrive in no predictable order, so a table is faster than a branch.
     plain_queue_classes: [u8; 2],
-    /// The queue class that the AQM does not manage: that of acks if no data share it, else
-    /// [`NO_QUEUE_CLASS`].
+    /// The queue class that the AQM does not manage. This is the queue class of acks if no data
+    /// share it, else [`NO_QUEUE_CLASS`].
     unmanaged: u8,
     last_queue_class: u8,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced or observed, or announced to the sharing policy, or the AQM
-    /// hears of marks.
+    /// Whether arrivals are traced, observed, or announced to the sharing policy, or the AQM is
+    /// told of marks.
     is_traced: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
     /// Whether the AQM is asked about arrivals that find their port idle.
     asks_passing: bool,
-    /// Whether the scheduler must hear of packets that are sent: not where ports have one queue.
+    /// Whether the scheduler must be told of packets that are sent. This is false if ports have one
+    /// queue.
     tells_scheduler: bool,
-    /// Its first field, the occupancy, still lies in the first cache line.
+    /// The buffer's first field, the occupancy, still lies in the switch's first cache line.
     buffer: Buffer,
     lists: Lists,
     queue_limit: QueueLimit,
@@ -142,15 +144,16 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Whether a packet may pass an idle port without being queued, because nothing observes the
     /// queue.
     may_bypass: bool,
-    /// Whether the bytes of packets that begin to be sent are freed at once, and nobody observes
-    /// it.
+    /// Whether the bytes of a packet are freed when its transmission starts, and nobody observes
+    /// this.
     frees_unobserved: bool,
-    /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
+    /// Whether each arrival is announced to the sharing policy, because the policy must know which
+    /// packet arrives.
     introduces: bool,
     /// How packets are taken out of queues.
     dequeueing: Dequeueing,
-    /// Below this occupancy, only the AQM need be asked about a packet that passes an idle port, or
-    /// told of it.
+    /// Below this occupancy, the sharing policy need not be asked about a packet that passes an
+    /// idle port. Only the AQM is asked about the packet, or told of it.
     managed_below: u64,
     aqm: A,
     sharing: S,
@@ -163,10 +166,10 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     bursts: Option<Box<Bursts>>,
     observer: Option<Box<Observer>>,
     meter: Meter,
-    /// For every port that sends in order, or whose best queue does, the sizes of the packets that
-    /// wait there.
+    /// For every port, the sizes of the packets that wait in its only queue, if the port sends in
+    /// order, or in its best queue, if only that one sends in order.
     sizes: Box<[VecDeque<u32>]>,
-    /// What it holds of lossless packets, if some are.
+    /// The state of lossless packets, if some packets are lossless.
     lossless: Option<Box<Lossless>>,
 }
 
@@ -238,15 +241,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         switch
     }
 
-    /// Updates about which arrivals the policies need not be asked, by their parameters.
+    /// Works out from the policies' parameters which arrivals the policies need not be asked about.
     fn ask_if_needed(&mut self) {
         self.asks_passing = !self.aqm.passes_idle_ports();
         self.let_lossless_pass();
         self.trace_if_asked();
     }
 
-    /// The buffer at this moment, as the sharing policy sees it: without what only lossless packets
-    /// take.
+    /// The buffer at this moment, as the sharing policy sees it. Memory that only lossless packets
+    /// may take is left out.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -266,20 +269,21 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Bytes that wait in all queues of a port, without the packet that it begins to send now.
+    /// Bytes that wait in all queues of a port. A packet in transmission that still holds its bytes
+    /// does not count.
     pub fn waiting_bytes(&self, port: u32) -> u64 {
         let held = self.in_transmission.as_ref().map_or(0, |sent| sent[port as usize].1);
         self.port_bytes(port) - u64::from(held)
     }
 
-    /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
-    /// called then.
+    /// Whether bytes are held until the end of a transmission. If so, [`Switch::on_sent`] must be
+    /// called at that end.
     #[inline]
     pub fn releases_at_end(&self) -> bool {
         self.in_transmission.is_some()
     }
 
-    /// The facts that decide which shortcuts its ports may take.
+    /// The facts that decide which shortcuts the switch's ports may take.
     pub fn port_facts(&self) -> PortFacts {
         PortFacts {
             queues_per_port: self.buffer.queues_per_port(),
@@ -303,7 +307,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.ask_if_needed();
     }
 
-    /// The run is over: brings up to date what the sharing policy computes only at arrivals.
+    /// The run is over. The sharing policy brings up to date what it otherwise computes only at
+    /// arrivals.
     pub fn finish_sharing(&mut self, now: Time) {
         (0..self.buffer.queues().len() as QueueId)
             .for_each(|queue| self.sharing.look_at(now, queue));
@@ -329,7 +334,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         &self.meter
     }
 
-    /// A packet for a port that is sending, or has a backlog. It may be lost, or push out others.
+    /// A packet arrives for a port that is sending or has a backlog. The packet may be lost, or it
+    /// may push out others.
     #[inline(always)]
     pub fn enqueue(
         &mut self,
@@ -367,8 +373,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The numbers by which the AQM marks the packets of a queue at this moment; `None` if it has
-    /// none, or does not manage the queue. Departures must not be deferred beyond it.
+    /// The numbers by which the AQM marks the packets of a queue at this moment. `None` if the AQM
+    /// has no such numbers or does not manage the queue. No departure that was due before `now` may
+    /// still be deferred.
     pub fn sample_aqm(&self, now: Time, queue: QueueId) -> Option<AqmSample> {
         match self.buffer.queue_class_of(queue) == self.unmanaged {
             true => None,
@@ -384,7 +391,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.aqm.on_enqueue(arrival, &self.buffer);
     }
 
-    /// The same for a packet that leaves its queue to be sent.
+    /// Accounts for a packet that leaves its queue to be sent, and tells the policies.
     #[inline(always)]
     fn leaves(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         self.release(now, port, queue, size);
@@ -402,7 +409,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.change(now, |buffer| buffer.subtract(queue, size));
     }
 
-    /// The same where it is observed.
+    /// As `subtract`, and tells the observer before the bytes change.
     #[cold]
     #[inline(never)]
     fn subtract_observed(&mut self, now: Time, queue: QueueId, size: u32) {
@@ -418,8 +425,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.meter.changes(now, before, self.buffer.occupancy());
     }
 
-    /// Frees the bytes of a packet whose transmission starts, or notes that they are freed at its
-    /// end.
+    /// The transmission of a packet starts. Frees the packet's bytes, or, with `release_at_end`,
+    /// notes that they are freed when the transmission ends.
     #[inline]
     fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         if self.frees_unobserved {

@@ -77,18 +77,19 @@ pub struct AccParams {
     verdict: Verdict,
 }
 
-/// A queue's line, and what is measured of it in an interval. Bytes sent are those on the wire.
+/// A queue's line, and the measurements of the queue in an interval. Bytes sent are those on the
+/// wire.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     /// The number of the action in force.
     action: u32,
-    /// What waits.
+    /// Packets that wait, and their bytes.
     packets: u32,
     bytes: u64,
     since: Time,
     /// The bytes that have waited until `since`, times the picoseconds.
     byte_picoseconds: u128,
-    /// What has left the queue or passed it, and what of all that came was marked.
+    /// Bytes that have left the queue or passed it, and bytes of marked packets.
     sent: u64,
     marked: u64,
 }
@@ -97,7 +98,7 @@ struct Queue {
 #[derive(Clone, Debug)]
 pub struct Acc {
     params: Arc<AccParams>,
-    /// The probability that a decision is any of the lines.
+    /// The probability that a decision is drawn at random from all lines.
     exploration: ByQueue<f64>,
     queues: Vec<Queue>,
     /// For queue after queue, the numbers of the last intervals, the oldest first.
@@ -179,7 +180,8 @@ impl Policy for Acc {
             scratch,
             uncounted: environment.service.uncounted_bytes,
             unmanaged: environment.unmanaged(),
-            // RED's, so that a run is the same as one of RED whose line somebody sets.
+            // The stream has RED's name. So a run equals a run of RED whose line somebody else
+            // sets.
             random: stream("red"),
             explores: stream("acc"),
         }
@@ -210,7 +212,7 @@ fn read_model(section: &mut Section, environment: &Environment) -> Result<Model,
 }
 
 impl Queue {
-    /// Adds up what has waited until now.
+    /// Adds up the bytes that have waited until now.
     #[inline]
     fn waits(&mut self, now: Time) {
         self.byte_picoseconds += u128::from(self.bytes) * u128::from(now.since(self.since).ps());
@@ -292,7 +294,7 @@ impl Watch for Acc {
         let left = buffer.packets(queue);
         let queue = &mut self.queues[queue as usize];
         if left < queue.packets {
-            // It was one of those that waited, and not an arrival.
+            // The lost packet was one of those that waited, not an arrival.
             queue.waits(now);
             queue.packets -= 1;
             queue.bytes -= u64::from(size);
@@ -354,7 +356,7 @@ impl Aqm for Acc {
 
     fn sample(&self, _now: Time, queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
         let action = self.queues[queue as usize].action;
-        // Its lines are in bytes, whatever a full packet is.
+        // The lines are in bytes, whatever the size of a full packet.
         Some(self.params.ramps[action as usize].sample(1))
     }
 

@@ -63,7 +63,7 @@ struct Steering {
     alpha: f64,
     /// The factor of a step down, at most 0.999999.
     beta: f64,
-    /// There is no step down below the first, and none up above the second.
+    /// Below the first bound there is no step down. Above the second there is no step up.
     bounds: (f64, f64),
 }
 
@@ -176,7 +176,7 @@ impl Policy for Ared {
 
     fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
         let Adoption { now, port, buffer } = *adoption;
-        // Intervals that are over belong to what was.
+        // Intervals that are over belong to the old parameters.
         for queue in adoption.ports().flat_map(|port| buffer.queues_of(port)) {
             let &AredParams { thresholds, ref steering, scope, .. } = self.params.of(queue);
             let is_empty = in_unit_of(thresholds.min, scope.length(queue, buffer)) == 0;
@@ -260,8 +260,8 @@ impl QueueState {
         }
     }
 
-    /// Ends the intervals that are over by now. The queue has been empty since its last packet was
-    /// sent if it is.
+    /// Ends the intervals that are over by now. If `is_empty`, the queue has been empty since its
+    /// last packet was sent.
     #[cold]
     fn catch_up(&mut self, now: Time, is_empty: bool, steering: &Steering) {
         let side_at = |average: &Average, time: Time| match is_empty {
@@ -273,8 +273,8 @@ impl QueueState {
             let next = steering.step(self.max_probability, side);
             let steps = match next == self.max_probability {
                 false => 0,
-                // Nothing changes at the next ends either, until the average is on another side. It
-                // only decays meanwhile.
+                // The next intervals change nothing either, until the average is on another side of
+                // the target. Meanwhile the average only decays.
                 true => {
                     let most = now.since(self.interval_end).ps() / steering.interval.ps();
                     let is_same = |steps| {
@@ -291,8 +291,8 @@ impl QueueState {
     }
 }
 
-/// The last number up to the largest that has a property, which 0 has, and no number beyond one
-/// that lacks it.
+/// The last number up to `largest` that has a property. 0 has the property. If a number lacks it,
+/// all greater numbers lack it too.
 fn last_with(largest: u64, has: impl Fn(u64) -> bool) -> u64 {
     let (mut last, mut beyond) = (0, largest.saturating_add(1));
     while beyond - last > 1 {

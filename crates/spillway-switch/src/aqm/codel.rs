@@ -62,7 +62,7 @@ pub struct CoDelParams {
     verdict: Verdict,
 }
 
-/// What a loss leaves to do for the packet behind it.
+/// What a loss leaves to be done when the packet behind it is asked about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum After {
     #[default]

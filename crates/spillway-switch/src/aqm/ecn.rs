@@ -52,7 +52,7 @@ struct Limit {
 }
 
 impl Limit {
-    /// One that no queue reaches.
+    /// A limit that no queue reaches.
     const NONE: Limit = Limit { packets: u32::MAX, bytes: u32::MAX };
 
     #[inline(always)]
@@ -65,18 +65,19 @@ impl Limit {
 #[derive(Clone, Debug)]
 struct Threshold {
     limit: Limit,
-    /// The same for packets that arrive: without one if they are decided about when they leave.
+    /// The limit for packets that arrive. There is none if packets are decided about when they
+    /// leave.
     on_arrival: Limit,
     /// K in bytes, where a packet counts as a full one; `None` if there is no threshold.
     bytes: Option<u64>,
 }
 
-/// When packets are marked, and what is done with them.
+/// When packets are marked, and what happens to them then.
 #[derive(Clone, Debug)]
 pub struct EcnThresholdParams {
     threshold: Threshold,
     moment: Moment,
-    /// What is done with a packet that is to be marked. One that cannot be marked passes or is
+    /// What is done with a packet that is to be marked. If it cannot be marked, it passes or is
     /// lost.
     verdict: Verdict,
     scope: Scope,
@@ -178,7 +179,7 @@ impl Aqm for EcnThreshold {
     }
 
     fn passes_idle_ports(&self) -> bool {
-        // A port is idle only if all its queues are empty, and so they are left.
+        // A port is idle only if all its queues are empty. A packet that passes leaves them empty.
         !self.thresholds.each().any(|each| each.limit.is_reached(Length::default()))
     }
 
@@ -188,7 +189,7 @@ impl Aqm for EcnThreshold {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        // A threshold that no queue can reach says that nothing shall be marked.
+        // A threshold that no queue can reach means that nothing is to be marked.
         let Limit { packets, bytes } = self.thresholds.common().limit;
         let from = match (packets, bytes) {
             (u32::MAX, u32::MAX) => return None,
@@ -302,7 +303,7 @@ mod tests {
         let leaving = leaving(Time::ZERO, Time::from_us(1));
         assert_eq!(drops.on_departure(&leaving, &buffer), Verdict::MarkOrDrop);
         assert_eq!(drops.on_arrival(&arrival(0, 1500), &buffer), Verdict::Pass);
-        // Only then must a port be woken for what leaves.
+        // A port must be woken for packets that leave only if some of these may be dropped.
         assert!(drops.drops_departures() && !read(at_departure).drops_departures());
         assert!(!read("threshold = \"1pkt\"\nnot_ect = \"drop\"").drops_departures());
     }

@@ -137,7 +137,7 @@ impl Watch for EcnSharp {
 
 impl Aqm for EcnSharp {
     fn passes_idle_ports(&self) -> bool {
-        // No wait is a short one.
+        // Then even a wait of 0 is not short.
         self.params.each().all(|each| each.target > Time::ZERO)
     }
 

@@ -35,8 +35,8 @@ pub trait Aqm: Watch {
         Verdict::Pass
     }
 
-    /// Whether it passes every packet that finds its port idle, on arrival and on its way out. It
-    /// then need not be asked about such a packet.
+    /// Whether it passes every packet that finds its port idle, both on arrival and on its way out.
+    /// The switch then need not ask it about such packets.
     fn passes_idle_ports(&self) -> bool {
         false
     }
@@ -46,14 +46,15 @@ pub trait Aqm: Watch {
         false
     }
 
-    /// A packet passes an idle port, where no packet waits: it is sent as it arrives. This stands
-    /// for `on_departure`, and for `on_arrival` too if it `passes_idle_ports`: the switch calls
-    /// either it or them, with the same outcome.
+    /// A packet passes an idle port, where no packet waits: it is sent as it arrives. The switch
+    /// calls this method in place of `on_departure` and, if the AQM `passes_idle_ports`, in place
+    /// of `on_arrival`. For another packet that passes it may call those methods instead. The
+    /// outcome must be the same either way.
     #[inline(always)]
     fn on_pass(&mut self, _passing: &Arrival, _buffer: &Buffer) {}
 
-    /// `on_arrival` for a packet that finds its port idle and that nobody else loses, and `on_pass`
-    /// if it passes unchanged, in one call.
+    /// For a packet that finds its port idle and that nothing but the AQM can lose. Does in one
+    /// call what `on_arrival` does and, if the packet passes unchanged, what `on_pass` does.
     #[inline]
     fn on_idle_port(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let verdict = self.on_arrival(arrival, buffer);
@@ -63,13 +64,13 @@ pub trait Aqm: Watch {
         verdict
     }
 
-    /// Whether it must hear of packets that are marked.
+    /// Whether it must be told of packets that are marked.
     fn hears_marks(&self) -> bool {
         false
     }
 
-    /// A packet of this many bytes in the buffer is marked at this queue, which it joins, passes or
-    /// leaves, if it `hears_marks`.
+    /// A packet is marked at this queue, which it joins, passes or leaves. `size` is its bytes in
+    /// the buffer. Called if the AQM `hears_marks`.
     fn on_mark(&mut self, _queue: QueueId, _size: u32) {}
 
     /// Whether arrivals must name their flows.
@@ -78,30 +79,30 @@ pub trait Aqm: Watch {
     }
 
     /// The numbers by which it would mark an arrival at a queue now, before that arrival changes
-    /// them; `None` if it has none. Numbers that it brings up to date only when packets arrive are
-    /// those of this moment.
+    /// them. `None` if it has no such numbers. Numbers that it otherwise brings up to date only
+    /// when packets arrive are given as of this moment.
     fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
         None
     }
 
-    /// From how many bytes on it may mark a queue that has its port to itself, and the key that
-    /// says so; `None` if it does not go by a queue's length, or by the time that packets wait in
-    /// it.
+    /// For a queue that is alone at its port: the number of bytes from which on it may mark, and
+    /// the key that sets this number. `None` if marks depend neither on a queue's length nor on the
+    /// time that packets wait.
     fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
         None
     }
 
-    /// Whether it must hear of the turns in which a port serves its queues. The scheduler then has
-    /// turns, and every packet is queued.
+    /// Whether it must be told of the turns in which a port serves its queues. If so, the scheduler
+    /// must have turns, and every packet is queued.
     fn watches_turns(&self) -> bool {
         false
     }
 
-    /// A turn of a queue begins in which nothing is sent, if `watches_turns`. The queue has a
-    /// packet.
+    /// A queue's turn begins, and the queue sends nothing in it although it has a packet. Called if
+    /// the AQM `watches_turns`.
     fn on_vain_turn(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
-    /// A packet begins to be sent, if `watches_turns`. `buffer` no longer counts it.
+    /// A packet begins to be sent. `buffer` no longer counts it. Called if the AQM `watches_turns`.
     #[inline(always)]
     fn on_send(&mut self, _sending: &Sending, _buffer: &Buffer) {}
 }
@@ -142,7 +143,7 @@ impl Aqm for AqmPolicy {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if let AqmPolicy::Extension(policy) = self {
-            // A copy, so that for the other variants the arrival need not be in memory.
+            // A copy, so that the other variants do not need the arrival in memory.
             return policy.on_arrival(&{ *arrival }, buffer);
         }
         each!(self, policy => policy.on_arrival(arrival, buffer))
@@ -155,7 +156,7 @@ impl Aqm for AqmPolicy {
     }
     #[inline(always)]
     fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
-        // Copies, so that the packet need be in memory only for those that are called.
+        // Copies, so that only the variants that are called need the packet in memory.
         each!(self, policy => policy.on_pass(&{ *passing }, buffer));
     }
     #[inline(always)]
@@ -191,17 +192,17 @@ impl Aqm for AqmPolicy {
 
 watch_each!(AqmPolicy, each);
 
-/// Which packets count as the queue that an arrival finds.
+/// Which packets count as the queue that a packet finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
-    /// Those of its own queue.
+    /// The packets of its own queue.
     Queue,
-    /// Those of all queues of its port.
+    /// The packets of all queues of its port.
     Port,
 }
 
 impl Scope {
-    /// Reads whose length counts.
+    /// Reads which packets count.
     fn read(section: &mut Section) -> Result<Scope, SettingsError> {
         let meaning = "whose length counts: the queue's, or that of all queues of the port";
         section.choice("scope", &[("queue", Scope::Queue), ("port", Scope::Port)], meaning)
@@ -240,8 +241,8 @@ fn finite(bytes: u64) -> Option<u64> {
     (bytes != u64::MAX).then_some(bytes)
 }
 
-/// The fewest bytes behind which a packet may wait for this long: at the slowest port, where a full
-/// packet has just begun to be sent.
+/// The fewest queued bytes behind which a packet may wait for this long. This is at the slowest
+/// port, when a full packet has just begun to be sent there.
 fn bytes_behind(wait: Time, environment: &Environment) -> Option<u64> {
     let slowest = environment.port_rates.iter().map(|rate| rate.nominal().byte_time()).max()?;
     Some(slowest.bytes_begun_in(wait).saturating_sub(environment.full_packet.into()))
@@ -283,11 +284,11 @@ pub(crate) mod tests {
         let wait = Time::from_us(20);
         assert_eq!(behind(wait, &environment), Some(23_500));
         assert_eq!(behind(wait + Time::from_ps(1), &environment), Some(23_501));
-        // What is being sent is wait enough.
+        // The packet that is being sent accounts for this wait alone.
         assert_eq!(behind(Time::from_ns(1200), &environment), Some(0));
         assert_eq!(behind(Time::ZERO, &environment), Some(0));
-        // At 40 Gbps a packet waits for 20 us behind 100,000 bytes, at the other port still behind
-        // 25,000.
+        // At 40 Gbps a packet waits for 20 us behind 100,000 bytes. At the other port it still
+        // waits behind 25,000.
         environment.port_rates[0] = Rate::from_bits_per_second(40_000_000_000).unwrap();
         assert_eq!(behind(wait, &environment), Some(23_500));
         environment.port_rates.pop();

@@ -65,13 +65,14 @@ use std::sync::Arc;
 pub struct MqEcnParams {
     /// RTT lambda, in picoseconds, above 0.
     delay: f64,
-    /// The weight of what is known of rounds already, from 0 to below 1.
+    /// The weight of the previous average T_round, from 0 to below 1.
     alpha: f64,
-    /// What is kept of it after so many steps on an idle line; after more, nothing is.
+    /// The share of T_round that is left after 0, 1, 2, ... steps on an idle line. After more
+    /// steps, nothing is left.
     kept: Arc<[f64]>,
-    /// Bytes whose time on an idle line is a step of forgetting, above 0.
+    /// The bytes whose transmission time is one step of forgetting on an idle line, above 0.
     idle_step: u64,
-    /// What happens to a packet that is to be marked. One that cannot be marked passes or is lost.
+    /// What happens to a packet that is to be marked. If it cannot be marked, it passes or is lost.
     verdict: Verdict,
 }
 
@@ -83,7 +84,7 @@ struct Port {
     /// T_round, in picoseconds.
     round: f64,
     rate: Rate,
-    /// A step of forgetting, above 0.
+    /// The duration of a step of forgetting, above 0.
     step: Time,
     /// When everything that has left its queues will have been sent.
     free_at: Time,
@@ -180,8 +181,7 @@ impl Policy for MqEcn {
     }
 }
 
-/// Refuses a scheduler that has no turns, and ports with a single queue, for an AQM that watches
-/// turns.
+/// Refuses an AQM that watches turns if the scheduler has no turns or ports have a single queue.
 ///
 /// # Errors
 /// If ports have no turns.
@@ -209,7 +209,7 @@ pub fn check_turns(
 }
 
 impl MqEcn {
-    /// Whether q > K_i: both sides times T_round, so that it may be 0.
+    /// Whether q > K_i. Both sides are multiplied by T_round, so that T_round may be 0.
     #[inline(always)]
     fn exceeds(&self, bytes: u32, queue: QueueId, port: &Port) -> bool {
         let bytes = f64::from(bytes);
@@ -217,7 +217,8 @@ impl MqEcn {
     }
 }
 
-/// alpha^n for n = 0, 1, 2, ... as long as a second is more than a picosecond after it.
+/// alpha^n for n = 0, 1, 2, ... as long as more than a picosecond of a second is left after n
+/// steps.
 fn powers(alpha: f64) -> Arc<[f64]> {
     std::iter::successors(Some(1.0), |kept| Some(kept * alpha))
         .take_while(|kept| *kept > 1e-12)
@@ -290,7 +291,7 @@ impl Aqm for MqEcn {
         let &Sending { now, port, queue, size, begins } = sending;
         let port = &mut self.ports[port as usize];
         if port.wakes(now, &self.params.kept) {
-            // Whatever turn there was, it does not go on.
+            // No earlier turn goes on.
         } else if begins {
             port.turns_to(now, queue, self.params.alpha, &mut self.since, buffer);
         } else if port.is_over && port.turn == queue {
@@ -312,8 +313,8 @@ impl Aqm for MqEcn {
 }
 
 impl Port {
-    /// Whether the line was idle before a packet that is sent now. If so, it has forgotten of its
-    /// rounds what it forgets in this time. A port with a backlog is never idle.
+    /// Whether the line was idle before the packet that is sent now. If so, the port forgets its
+    /// rounds as far as the idle time demands. A port with a backlog is never idle.
     #[inline(always)]
     fn wakes(&mut self, now: Time, kept: &[f64]) -> bool {
         if now <= self.free_at {
@@ -325,8 +326,8 @@ impl Port {
         true
     }
 
-    /// A queue's turn begins: the turn before has ended. `buffer` may count the queue's first
-    /// packet no longer.
+    /// A queue's turn begins, so the turn before has ended. `buffer` may no longer count the
+    /// queue's first packet.
     #[inline(always)]
     fn turns_to(
         &mut self,

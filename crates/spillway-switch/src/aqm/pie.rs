@@ -49,7 +49,8 @@ use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
 
-/// The sums of probabilities up to which no arrival is hit, and from which on one is for certain.
+/// Up to the first sum of probabilities, no arrival is hit. From the second on, every arrival is
+/// hit.
 const SPARED_BELOW: f64 = 0.85;
 const CERTAIN_FROM: f64 = 8.5;
 
@@ -196,7 +197,7 @@ impl QueueState {
         self.delay = delay;
     }
 
-    /// An arrival that could be hit: with which probability it is, if hits are kept apart.
+    /// An arrival that could be hit: the probability that it is, if hits are kept apart.
     fn chance(&mut self) -> f64 {
         self.accumulated =
             if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };

@@ -144,12 +144,13 @@ pub struct Pred {
     params: Arc<PredParams>,
     /// For every port, if flows are counted.
     counters: Vec<Counter>,
-    /// For every queue, or for every port; without an adjuster a single one for all.
+    /// For every queue, or for every port. Without an adjuster, there is a single one for all.
     adjusters: Vec<Adjuster>,
     sums: Vec<Sums>,
-    /// The settings that mark.
+    /// The settings in force.
     live: Vec<Setting>,
-    /// The settings that a slow control plane is writing, and when they mark.
+    /// The settings that a slow control plane is writing, and the times from which on they are in
+    /// force.
     next: Vec<Setting>,
     written: Time,
     queues_per_port: u32,
@@ -272,7 +273,7 @@ impl Pred {
         }
     }
 
-    /// f(N) of a port, by what its counter says that N is.
+    /// f(N) of a port, with N from the port's counter.
     #[inline]
     fn growth(&self, port: u32, flows: impl FnOnce(&Counter) -> u32) -> f64 {
         let Some(fcs) = &self.params.fcs else { return 1.0 };
@@ -315,7 +316,7 @@ impl Pred {
         if marks { self.params.verdict } else { Verdict::Pass }
     }
 
-    /// What a slow control plane has written by now marks.
+    /// Puts the settings in force that a slow control plane has written by now.
     #[inline]
     fn put_to_work(&mut self, now: Time) {
         if now >= self.written {
@@ -324,7 +325,8 @@ impl Pred {
         }
     }
 
-    /// Counts an arrival for both, with the packets that it has found in its queue, or at its port.
+    /// Counts an arrival for the adjuster and for the counter of flows. `found` gives the packets
+    /// that the arrival has found: with true at its port, with false in its queue.
     #[inline(always)]
     fn counts(&mut self, arrival: &Arrival, port: u32, found: impl FnOnce(bool) -> u64) {
         if let Some(qla) = &self.params.qla {
@@ -358,7 +360,7 @@ impl Pred {
         self.sums[queue as usize].moves(now, buffer.packets(queue).into());
     }
 
-    /// The same for an adjuster of a port.
+    /// As the method above, for an adjuster of a port.
     #[inline(never)]
     fn changes_of_port(&mut self, now: Time, port: u32, buffer: &Buffer) {
         self.sums[port as usize].moves(now, packets_of_port(buffer, port));
@@ -378,7 +380,7 @@ impl Sums {
         Sums { waited, length, since: now, least, ..Sums::default() }
     }
 
-    /// Adds up the queue until now; from now on it is this long.
+    /// Adds up the queue until now. From now on the queue has this length.
     #[inline]
     fn moves(&mut self, now: Time, length: u64) {
         self.packets += u128::from(self.length) * u128::from(now.since(self.since).ps());
@@ -491,7 +493,7 @@ impl Aqm for Pred {
     }
 
     fn passes_idle_ports(&self) -> bool {
-        // What is empty, or left empty, is not above min.
+        // A queue that is empty, or that a packet leaves empty, is not above min.
         self.params.max > 0
     }
 

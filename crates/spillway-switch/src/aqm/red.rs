@@ -67,7 +67,7 @@ use spillway_settings::{Range, Section, SettingsError};
 struct QueueState {
     average: Average,
     coin: Coin,
-    /// How many times as large its thresholds are as the parameters say.
+    /// The factor between its thresholds and those of the parameters.
     scale: f64,
 }
 
@@ -75,12 +75,13 @@ struct QueueState {
 #[derive(Clone, Debug)]
 pub struct RedParams {
     ramp: Ramp,
-    /// Whether thresholds are those of the slowest ports, and others' in proportion to their rate.
+    /// Whether thresholds hold for the slowest ports, and grow for other ports in proportion to
+    /// their rate.
     by_rate: bool,
     rules: Rules,
 }
 
-/// What stays as it is while a run goes on.
+/// Parameters that stay the same while a run goes on.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// The weight of a new sample in the average, at least 1e-9. With 1, the average is the queue
@@ -90,7 +91,7 @@ struct Rules {
     spacing: Spacing,
     scope: Scope,
     moment: Moment,
-    /// What happens to a packet that is to be marked. One that cannot be marked passes or is lost.
+    /// What happens to a packet that is to be marked. If it cannot be marked, it passes or is lost.
     verdict: Verdict,
 }
 
@@ -270,7 +271,7 @@ impl Aqm for Red {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
-        // `max` need not be within reach: the line from `min` on is what marks.
+        // `max` need not be within reach: the line marks from `min` on.
         Some(("min", bytes_of(self.ramps.common().thresholds.min, environment)))
     }
 }

@@ -1,6 +1,7 @@
 //! By which numbers an AQM marks at a moment, for those who follow how they change.
 
-/// The numbers by which an AQM marks the packets of a queue. One that it does not have is absent.
+/// The numbers by which an AQM marks the packets of a queue. A number that the AQM does not have is
+/// `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AqmSample {
     /// Bytes of the queue up to which nothing is marked.
@@ -9,9 +10,9 @@ pub struct AqmSample {
     pub max_bytes: Option<u64>,
     /// The rise of the probability between the two for every MB of queue.
     pub slope_per_mb: Option<f64>,
-    /// The probability just below max, where this is what is set or steered.
+    /// The probability just below max, if the AQM sets or steers it.
     pub max_probability: Option<f64>,
-    /// The probability for all packets, where it does not depend on the queue that they find.
+    /// The probability for all packets, if it does not depend on the queue that they find.
     pub probability: Option<f64>,
     /// The number of flows by which the slope is set.
     pub flows: Option<u32>,
@@ -22,7 +23,7 @@ pub struct AqmSample {
 }
 
 impl AqmSample {
-    /// The same line with thresholds that are so many times as large.
+    /// This line with thresholds that are `scale` times as large.
     pub(super) fn scaled(self, scale: f64) -> AqmSample {
         let bytes = |length: u64| (length as f64 * scale).round() as u64;
         AqmSample {

@@ -7,7 +7,7 @@ use crate::scheduling::SchedulingParams;
 use crate::sharing::{SharingParams, SharingPolicy};
 use spillway_settings::Table;
 
-/// Keys of which a policy has some; the others are refused, or not asked for.
+/// Settings to try. A policy has some of these keys. It refuses the others, or does not read them.
 const SETTINGS: [&str; 14] = [
     "",
     "alpha = [0.25, 2.0]",
@@ -29,8 +29,8 @@ fn rate(gbps: u64) -> Rate {
     Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap()
 }
 
-/// The first switch of a tier, and others of it: with slower and faster ports, fewer or more of
-/// them, smaller and larger buffers, or one without an end; and one that has no port at all.
+/// The first switch of a tier, and others of the same tier: with slower and faster ports, fewer or
+/// more ports, smaller, larger and unlimited buffers, and one without any port.
 fn tier() -> Vec<Environment> {
     let names: Arc<[String]> = (0..5).map(|number| format!("leaf{number}")).collect();
     let of = |(switch, capacity, rates): (u32, u64, &[u64])| Environment {
@@ -50,8 +50,8 @@ fn tier() -> Vec<Environment> {
     switches.map(of).into()
 }
 
-/// What a policy is like at every switch of a tier, made from parameters that were read with
-/// the first, is what it is where it is read with that switch.
+/// At every switch of a tier, a policy made from parameters that were read with the first switch
+/// equals a policy whose parameters were read with that switch itself.
 macro_rules! assert_made_as_read {
     ($params:ident, $ids:expr, $least:expr) => {
         let switches = tier();
@@ -79,7 +79,7 @@ fn a_tiers_parameters_are_as_good_for_each_of_its_switches() {
     assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 5 * 12);
 }
 
-/// A value for each key that can change, and what it needs beside it.
+/// A value for each key that can change, and the settings that it needs beside it.
 const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("sp", "share", "0.3", ""),
     ("sp", "flows", "7", "form = \"rtt\""),
@@ -147,9 +147,9 @@ const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("mq-ecn", "lambda", "0.7", ""),
 ];
 
-/// Every change of a room's policies gives, before any packet has arrived, what the policy is
-/// like that is made with that value. Of those that differ by port, one port can change alone,
-/// until all change.
+/// Before any packet has arrived, a policy that changes to a value equals a policy that is made
+/// with that value. If the key can differ by port, one port can change alone, until all ports
+/// change.
 macro_rules! assert_adopted {
     ($params:ident, $policy:ident) => {
         let environment = &tier()[0];

@@ -2,14 +2,14 @@
 
 use super::{Crossing, LosslessParts, PauseChange, PauseThreshold};
 
-/// What one account holds.
+/// The bytes that one account holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
-    /// Bytes in its reserve and in what is shared.
+    /// Bytes in its reserve, and shared bytes that it uses.
     own: u64,
     /// Bytes in its headroom.
     headroom: u64,
-    /// Whether its neighbour is to pause.
+    /// Whether it pauses its neighbour.
     is_paused: bool,
 }
 
@@ -18,7 +18,7 @@ struct Account {
 pub struct Accounts {
     parts: LosslessParts,
     accounts: Box<[Account]>,
-    /// Bytes in all reserves, in what is shared, and in all headrooms.
+    /// Over all accounts: bytes in reserves, shared bytes in use, and bytes in headrooms.
     reserved: u64,
     shared: u64,
     headroom: u64,
@@ -47,7 +47,7 @@ impl Accounts {
         &self.parts
     }
 
-    /// The number of the account of a port and the lossless priority with this place.
+    /// The number of the account of a port and of the lossless priority with this place.
     #[inline]
     pub fn of(&self, port: u32, place: u8) -> u32 {
         port * self.parts.queue_classes.len() as u32 + u32::from(place)
@@ -64,13 +64,13 @@ impl Accounts {
         self.parts.thresholds[account as usize / self.parts.queue_classes.len()]
     }
 
-    /// Bytes that all accounts hold of what is shared.
+    /// The shared bytes that all accounts use.
     #[inline]
     pub fn shared(&self) -> u64 {
         self.shared
     }
 
-    /// Bytes of reserves and headrooms that are not taken.
+    /// Bytes of reserves and headrooms that are not in use.
     pub fn unused(&self) -> u64 {
         self.parts.set_aside() - self.reserved - self.headroom
     }
@@ -86,18 +86,18 @@ impl Accounts {
         own + headroom
     }
 
-    /// Whether an account's neighbour is to pause.
+    /// Whether an account pauses its neighbour.
     pub fn is_paused(&self, account: u32) -> bool {
         self.accounts[account as usize].is_paused
     }
 
-    /// Whether a packet that comes and leaves at once changes nothing, if `free` bytes of what is
-    /// shared are free.
+    /// Whether a packet that comes and leaves at once changes nothing, if `free` shared bytes are
+    /// free.
     #[inline]
     pub fn lets_pass(&self, account: u32, size: u32, free: u64) -> bool {
         let Account { own, headroom, is_paused } = self.accounts[account as usize];
         let shared = (own + u64::from(size)).saturating_sub(self.parts.reserve);
-        // What it takes is not free while it is there.
+        // The bytes that the packet takes are not free while it is there.
         let free = free.saturating_sub(size.into());
         headroom == 0
             && !is_paused
@@ -105,8 +105,8 @@ impl Accounts {
             && shared <= free
     }
 
-    /// Accounts for a packet of `size` bytes if there is room for it; `free` bytes of what is
-    /// shared are free. Returns whether there is.
+    /// Accounts for a packet of `size` bytes if there is room for it. Returns whether there is.
+    /// `free` shared bytes are free.
     pub fn admit(&mut self, account: u32, size: u32, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, crossing, .. } = self.parts;
@@ -144,7 +144,7 @@ impl Accounts {
         }
     }
 
-    /// A packet of `size` bytes has left; `free` bytes of what is shared were free before.
+    /// A packet of `size` bytes has left. Before that, `free` shared bytes were free.
     pub fn release(&mut self, account: u32, size: u32, free: u64) {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
@@ -165,43 +165,44 @@ impl Accounts {
         }
     }
 
-    /// Whether an account would still pause its neighbour if only `stuck` of all it holds were
-    /// left, and `free` bytes of what is shared were free then.
+    /// Whether an account would still pause its neighbour if only `stuck` of its bytes were left
+    /// and `free` shared bytes were free.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
         let Account { own, headroom, .. } = self.accounts[account as usize];
-        // What leaves frees headroom first.
+        // Packets that leave free headroom first.
         let left = headroom.saturating_sub(own + headroom - stuck);
         let shared = (stuck - left).saturating_sub(reserve);
         left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
     }
 
-    /// Whether an account is paused and all that it holds is stuck, so many bytes: only a packet of
-    /// its own that leaves has it look at its threshold again.
+    /// Whether an account pauses its neighbour and holds only bytes that are stuck, `stuck` of
+    /// them. Such an account looks at its threshold again only when one of its own packets leaves.
     pub fn is_left_with(&self, account: u32, stuck: u64) -> bool {
         self.is_paused(account) && self.held(account) == stuck
     }
 
-    /// Whether an account is paused whose threshold may rise without it: then the last packet of
-    /// its own that is not stuck decides.
+    /// Whether some account pauses its neighbour while some threshold is dynamic. Such a threshold
+    /// may rise through other accounts. An account notices this only when one of its own packets
+    /// leaves, so the last of these packets that is not stuck decides.
     pub fn is_left_paused(&self) -> bool {
         let is_dynamic = |of: &PauseThreshold| matches!(of, PauseThreshold::OfFree(_));
         self.parts.thresholds.iter().any(is_dynamic) && self.accounts.iter().any(|of| of.is_paused)
     }
 
-    /// Bytes of what is shared that are left to `stuck` bytes of one account.
+    /// The shared bytes that an account uses if it holds `stuck` bytes.
     pub fn shared_of(&self, stuck: u64) -> u64 {
         stuck.saturating_sub(self.parts.reserve)
     }
 
-    /// The account of a port and a queue class, if that is lossless.
+    /// The account of a port and a queue class, if that class is lossless.
     pub fn find(&self, port: u32, queue_class: u8) -> Option<u32> {
         let place = self.parts.queue_classes.iter().position(|&of| of == queue_class)?;
         Some(self.of(port, place as u8))
     }
 
-    /// The neighbour at a port has lost its link: it is not paused any more.
+    /// A port's link has failed: its accounts do not pause the neighbour any more.
     pub fn forget(&mut self, port: u32) {
         let classes = self.parts.queue_classes.len();
         let first = port as usize * classes;
@@ -221,12 +222,12 @@ impl Accounts {
         !self.changes.is_empty()
     }
 
-    /// Takes what has changed since the last call.
+    /// Takes the changes since the last call.
     pub fn take_changes(&mut self) -> Vec<PauseChange> {
         std::mem::take(&mut self.changes)
     }
 
-    /// Whether its sums agree with its accounts, which hold these bytes; for tests.
+    /// Whether the sums agree with the accounts, and the accounts with these bytes; for tests.
     pub fn agrees(&self, held: &[u64]) -> bool {
         let reserve = self.parts.reserve;
         let sum = |of: &dyn Fn(&Account) -> u64| self.accounts.iter().map(of).sum::<u64>();
@@ -330,15 +331,15 @@ mod tests {
         assert_eq!((accounts.shared(), accounts.headroom_peak()), (2_000, 101));
     }
 
-    /// Alpha 1/2. With 30,000 free bytes an account may hold 15,000 of what is shared, and its own
-    /// bytes are not free.
+    /// Alpha 1/2. With 30,000 free bytes an account may use 15,000 shared bytes, and the bytes that
+    /// it uses are not free.
     #[test]
     fn a_dynamic_threshold_follows_what_is_free() {
         let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);
         assert!(accounts.admit(0, 10_000, 30_000));
         // 9,000 shared; half of the 21,000 left is 10,500.
         assert!(!accounts.has_changes());
-        // Others take 4,000: half of 17,000 is 8,500, below what it has. It hears of it with the
+        // Others take 4,000: half of 17,000 is 8,500, less than it has. It notices this with its
         // next packet.
         assert!(accounts.admit(0, 100, 17_000));
         assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
@@ -351,9 +352,10 @@ mod tests {
         assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
     }
 
-    /// An account pauses with 4,000 shared bytes, where half of 8,000 is free. Later 90,000 are:
-    /// with 4,000 bytes it could go on, but it learns of that only when a packet of its own leaves.
-    /// If one is still to leave that is not stuck, it does.
+    /// An account pauses with 4,000 shared bytes when 8,000 are free, since half of that is 4,000.
+    /// Later 90,000 are free. With 4,000 bytes it could let its neighbour go on. But it looks at
+    /// its threshold only when one of its own packets leaves. So it goes on only if a packet is
+    /// left that is not stuck.
     #[test]
     fn a_paused_account_that_nothing_leaves_stays_paused() {
         let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);
@@ -366,7 +368,7 @@ mod tests {
         assert!(accounts.stays_paused(0, 4_000, 4_000));
         accounts.release(0, 1_000, 86_000);
         assert!(!accounts.is_paused(0) && !accounts.is_left_paused());
-        // One that is not paused looks at its threshold with what comes.
+        // An account that does not pause looks at its threshold with every packet that comes.
         assert!(!accounts.is_left_with(0, 4_000));
     }
 

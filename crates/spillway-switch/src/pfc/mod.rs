@@ -1,28 +1,29 @@
-//! Priority flow control (IEEE 802.1Qbb): lossless priorities, whose packets are not lost because
+//! Priority flow control (IEEE 802.1Qbb): lossless priorities. Their packets are not lost, because
 //! the sender is paused in time.
 //!
-//! A switch accounts for a lossless packet twice, with the same bytes: in the queue in which it
-//! waits, as for any packet, and in the account of the port and priority by which it came in. An
-//! account takes from its reserve first, then from what all share, then from its headroom. When its
-//! part of what is shared reaches the pause threshold, or its headroom is touched, the neighbour at
-//! that port is to pause; when its headroom is free again and its part lies below the threshold by
-//! the resume offset, the neighbour may go on.
+//! A switch counts the bytes of a lossless packet twice: in the queue in which the packet waits, as
+//! for any packet, and in the account of the port and priority by which the packet came in. An
+//! account first uses its reserve, then the bytes that all accounts share, and then its headroom.
+//! The account pauses the neighbour at its port when its shared bytes reach the pause threshold, or
+//! when it uses headroom. It lets the neighbour go on when its headroom is empty again and its
+//! shared bytes lie below the threshold by the resume offset.
 
 mod account;
 
 pub use account::Accounts;
 
-/// The part of the shared buffer at which an account pauses its neighbour.
+/// The number of shared bytes at which an account pauses its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PauseThreshold {
     /// So many bytes.
     Bytes(u64),
-    /// This multiple (alpha) of what is free of the buffer less headroom and reserves.
+    /// This multiple (alpha) of the shared bytes that are free. Headrooms and reserves are not
+    /// shared.
     OfFree(f64),
 }
 
 impl PauseThreshold {
-    /// The threshold in bytes if `free` bytes of what is shared are free.
+    /// The threshold in bytes if `free` shared bytes are free.
     #[inline]
     pub fn bytes(self, free: u64) -> u64 {
         match self {
@@ -32,12 +33,12 @@ impl PauseThreshold {
     }
 }
 
-/// Where the packet goes that takes an account over its threshold.
+/// Which bytes a packet takes that would bring its account over the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// Into what is shared, if it fits there: headroom is for what comes after it.
+    /// Shared bytes, if enough are free. Headroom is for the packets after it.
     Shared,
-    /// Into headroom.
+    /// Headroom.
     Headroom,
 }
 
@@ -48,15 +49,15 @@ pub struct LosslessParts {
     pub queue_classes: Box<[u8]>,
     /// For every port, when its accounts pause their neighbour.
     pub thresholds: Box<[PauseThreshold]>,
-    /// How far below the threshold it lets the neighbour go on, in bytes.
+    /// An account lets its neighbour go on when it is this many bytes below the threshold.
     pub resume_offset: u64,
-    /// Bytes that belong to each account.
+    /// The reserve of each account, in bytes.
     pub reserve: u64,
-    /// For every port, the bytes that each of its accounts may take beyond what is shared.
+    /// For every port, the headroom of each of its accounts, in bytes.
     pub headroom: Box<[u64]>,
-    /// Where the packet goes that crosses the threshold.
+    /// Which bytes a packet takes that crosses the threshold.
     pub crossing: Crossing,
-    /// Whether the sharing policy sees lossless queues, too. It never decides about them.
+    /// Whether the sharing policy also sees lossless queues. It never decides about their packets.
     pub sees_all: bool,
 }
 

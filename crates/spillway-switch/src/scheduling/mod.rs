@@ -46,9 +46,9 @@ impl Waiting {
 
 /// A service discipline for the queues of every port of a switch.
 pub trait Scheduling {
-    /// The queue class that sends next, of those that hold packets; there is one at least. `head`
-    /// gives the first packet of one of these. A scheduler that serves queues in turn tells `turn`
-    /// of each queue class whose turn begins, in order.
+    /// The queue class that sends next, out of `backlog`, which is not empty. `head` gives the
+    /// first packet of a queue class of the backlog. A scheduler that serves queues in turn calls
+    /// `turn` with each queue class whose turn begins, in order.
     fn select(
         &mut self,
         port: u32,
@@ -57,7 +57,7 @@ pub trait Scheduling {
         turn: impl FnMut(u8),
     ) -> u8;
 
-    /// Whether a packet of the lowest queue class goes before all others, whatever has been sent.
+    /// Whether packets of the lowest queue class always go first, whatever has been sent.
     fn is_strict(&self) -> bool {
         false
     }
@@ -68,27 +68,27 @@ pub trait Scheduling {
         false
     }
 
-    /// The packet that a queue sends, if the scheduler chooses among them. The packets are given in
-    /// the order in which they came; there is one at least.
+    /// The packet that a queue sends, if the scheduler chooses among a queue's packets. The packets
+    /// are given in the order in which they came; there is at least one.
     fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
         first_of(waiting)
     }
 
-    /// The bytes that a queue may send in a turn, where a full packet has `full_packet`; `None` if
-    /// queues are not served in turn.
+    /// The bytes that a queue may send in a turn. `full_packet` is the size of a full packet.
+    /// `None` if queues are not served in turn.
     fn quantum(&self, _queue_class: u8, _full_packet: u32) -> Option<u64> {
         None
     }
 
-    /// Whether it keeps an account for every queue and resets it when the queue is empty. Then a
-    /// packet that joins an empty queue and is sent at once has a different effect on the schedule
-    /// than one that passes.
+    /// Whether it keeps an account for every queue and resets the account when the queue is empty.
+    /// Such a scheduler must see every packet: it treats a packet that joins an empty queue and is
+    /// sent at once differently from one that passes.
     fn keeps_account(&self) -> bool {
         false
     }
 
-    /// Whether it must hear of every packet that is sent. If not, [`on_send`](Scheduling::on_send)
-    /// is not called.
+    /// Whether it must be told of every packet that is sent. If not,
+    /// [`on_send`](Scheduling::on_send) is not called.
     fn watches_sending(&self) -> bool {
         true
     }
@@ -99,11 +99,11 @@ pub trait Scheduling {
     fn on_send(&mut self, _port: u32, _queue_class: u8, _size: u32) {}
 }
 
-/// The packet that is dropped rather than any other: the one whose flow had the most bytes left, of
-/// equal ones the last that came. `None` if that is the arrival.
+/// The packet that is dropped first: the one whose flow had the most bytes left; of equal ones, the
+/// last that came. `None` if that is the arrival.
 #[inline]
 pub fn worst_of(waiting: impl Iterator<Item = Waiting>, arrival: Waiting) -> Option<PacketId> {
-    // Of equal ones, this is the last.
+    // Of equal packets, `max_by_key` gives the last.
     let worst = waiting.max_by_key(|packet| packet.remaining)?;
     (worst.remaining > arrival.remaining).then_some(worst.id)
 }
@@ -184,7 +184,7 @@ mod tests {
         serve_in_turn(policy, queues, n).into_iter().map(|(queue_class, _)| queue_class).collect()
     }
 
-    /// The same, with the turns that begin before each packet.
+    /// As `serve`, with the turns that begin before each packet.
     pub(super) fn serve_in_turn(
         policy: &mut impl Scheduling,
         queues: &mut [VecDeque<Head>],

@@ -75,7 +75,7 @@ impl Scheduling for PFabric {
         _head: impl Fn(u8) -> Head,
         _turn: impl FnMut(u8),
     ) -> u8 {
-        // A port has one queue. Where a test gives it more, the first that holds anything.
+        // A port has one queue. If a test gives it more, the first queue with packets sends.
         backlog.first()
     }
 
@@ -93,11 +93,11 @@ impl Scheduling for PFabric {
     }
 }
 
-/// The packet that is sent next, of those that wait, in the order in which they came. There must be
-/// one.
+/// Of the packets that wait, in the order in which they came, the one that is sent next. There must
+/// be one.
 #[inline]
 pub fn next_to_send(mut waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
-    // Of equal ones, this is the first.
+    // Of equal packets, `min_by_key` gives the first.
     let best = waiting.clone().min_by_key(|packet| packet.remaining);
     let served = best.expect("a port that sends has a packet").flow;
     let first = waiting.find(|packet| packet.flow == served);

@@ -58,7 +58,8 @@ pub struct ActiveBufferManagementParams {
     /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
     /// holds for all further ones.
     alpha: Vec<f64>,
-    /// The same for packets of a flow's first round trip.
+    /// The bytes that a queue may hold for every free byte, for packets of a flow's first round
+    /// trip.
     alpha_first_rtt: f64,
     /// Whether first packets too are limited by the whole formula, rather than by alpha (B - Q).
     first_rtt_is_scaled: bool,

@@ -50,7 +50,7 @@ pub struct CbmParams {
     /// The limit, in units of the time that a port takes to send the free buffer, above 0, by
     /// queue class. The last one holds for all further ones.
     alpha: Vec<f64>,
-    /// The same for packets of a flow's first round trip.
+    /// The limit for packets of a flow's first round trip, in the same units.
     alpha_first_rtt: f64,
     /// The share of its threshold from which on a queue is congested, from 0 to 1.
     congested_at: f64,

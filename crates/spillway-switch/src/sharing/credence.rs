@@ -96,7 +96,7 @@ pub struct Credence {
     has_safeguard: bool,
     /// The length from which on a queue is too long for the safeguard, in bytes.
     share: u64,
-    /// A queue that was that long, if there was one when it was last searched for.
+    /// A queue that had this length when one was last searched for, if there was one.
     long: Option<QueueId>,
     exempt: Option<u8>,
     counts: Counts,

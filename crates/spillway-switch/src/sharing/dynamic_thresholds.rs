@@ -40,7 +40,7 @@ pub struct DynamicThresholdsParams {
     /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
     /// holds for all further ones.
     alpha: Vec<f64>,
-    /// The same for packets of a flow's first round trip, if it differs.
+    /// The value of alpha for packets of a flow's first round trip, if it differs.
     alpha_first_rtt: Option<f64>,
     /// Whether the arriving packet counts towards its queue.
     count_arrival: bool,

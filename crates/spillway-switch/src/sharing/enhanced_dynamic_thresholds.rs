@@ -164,7 +164,7 @@ impl Policy for EnhancedDynamicThresholds {
 
     fn new(params: &EnhancedDynamicThresholdsParams, environment: &Environment) -> Self {
         let burst = u64::from(params.burst_packets) * u64::from(environment.full_packet);
-        // The end of time, if the buffer is unlimited.
+        // If the buffer is unlimited, a burst may last for ever.
         let whole =
             |rate: &Rate| rate.nominal().byte_time().saturating_time_of(environment.capacity);
         let port = |rate: &Rate| {

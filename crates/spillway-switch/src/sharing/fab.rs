@@ -62,7 +62,7 @@ pub struct FabParams {
     /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
     /// holds for all further ones.
     alpha: Vec<f64>,
-    /// The same for the first bytes of a flow.
+    /// The bytes that a queue may hold for every free byte, for the first bytes of a flow.
     alpha_short: f64,
     /// A flow of fewer bytes than this, including the arriving packet, has `alpha_short`.
     short_bytes: u64,
@@ -212,8 +212,8 @@ impl Sharing for Fab {
         self.bytes = None;
     }
 
-    /// For an arrival that was refused before this policy was asked: the limit that would have
-    /// applied.
+    /// After the decision, the limit that applied. For an arrival that was refused before this
+    /// policy was asked, the limit that would have applied.
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let bytes = self.bytes.unwrap_or_else(|| {
             let flow = self.flows.get(&(arrival.queue, self.flow)).copied().unwrap_or(Flow::NEW);

@@ -44,14 +44,14 @@ pub struct Learned {
 
 /// A sharing policy. It decides and the switch counts, so that no policy can lose a byte.
 pub trait Sharing: Watch {
-    /// Whether an arrival may join its queue, to which the switch has not added it yet. Whatever
-    /// the answer, the packet is refused if the buffer has no room for it.
+    /// Whether an arrival may join its queue. The switch has not added it to the queue yet.
+    /// Whatever the answer, the packet is lost if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
 
-    /// Below this occupancy the policy admits any arrival of at most
-    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle, and need
-    /// not be told of it; `admit` is then not called. 0 if it must be called for all arrivals. The
-    /// buffer has `capacity` bytes.
+    /// Below this occupancy the policy admits every arrival of at most
+    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle. The policy
+    /// need not be told of such arrivals, so the switch does not call `admit` for them. 0 if
+    /// `admit` must be called for all arrivals. The buffer has `capacity` bytes.
     fn open_below(&self, _capacity: u64) -> u64 {
         0
     }
@@ -61,7 +61,7 @@ pub trait Sharing: Watch {
         false
     }
 
-    /// Whether it must know which packet arrives: `introduce` is then called before `admit`.
+    /// Whether it must know which packet arrives. If so, `introduce` is called before `admit`.
     fn knows_packets(&self) -> bool {
         false
     }
@@ -70,7 +70,8 @@ pub trait Sharing: Watch {
     /// connection that the flow with the number `connection` opened.
     fn introduce(&mut self, _flow: u32, _seq: u64, _connection: u32) {}
 
-    /// Whether it decides about packets of this queue class, rather than admit all that fit.
+    /// Whether it decides about packets of this queue class. Otherwise it admits all of them that
+    /// fit.
     fn tests(&self, _queue_class: u8) -> bool {
         true
     }
@@ -85,13 +86,13 @@ pub trait Sharing: Watch {
         Vec::new()
     }
 
-    /// Called when a queue is examined although no packet has arrived for it: brings up to date
-    /// what the policy computes only at arrivals.
+    /// Called when a queue is examined although no packet has arrived for it. The policy brings up
+    /// to date what it otherwise computes only at arrivals.
     fn look_at(&mut self, _now: Time, _queue: QueueId) {}
 
-    /// The limit that applied to this arrival, for traces; `None` if the policy has none. Called
-    /// after the decision and before the packet joins its queue; or after `look_at`, for an
-    /// imaginary packet of no bytes.
+    /// The limit that applied to this arrival, for traces; `None` if the policy has no limit.
+    /// Called after the decision, before the packet joins its queue. Also called after `look_at`,
+    /// with an imaginary packet of no bytes.
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
     }
@@ -121,7 +122,7 @@ impl Sharing for SharingPolicy {
     #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         if let SharingPolicy::Extension(policy) = self {
-            // A copy, so that for the other variants the arrival need not be in memory.
+            // A copy, so that the other variants do not need the arrival in memory.
             return policy.admit(&{ *arrival }, buffer);
         }
         each!(self, policy => policy.admit(arrival, buffer))
@@ -157,8 +158,8 @@ impl Sharing for SharingPolicy {
 
 watch_each!(SharingPolicy, each);
 
-/// Code that runs with a policy of any type. It is compiled for each type, so that nothing in it
-/// has to find out which policy it is.
+/// Code that runs with a policy of any type. It is compiled once for each type, so it need not find
+/// out at run time which policy it has.
 pub trait WithPolicy {
     /// The result.
     type Output;

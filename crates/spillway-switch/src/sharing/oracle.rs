@@ -1,4 +1,4 @@
-//! Oracles: who tells a policy whether Longest Queue Drop would lose a packet.
+//! Oracles, which tell a policy whether Longest Queue Drop would lose a packet.
 
 mod features;
 mod models;

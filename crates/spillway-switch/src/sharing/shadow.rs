@@ -13,7 +13,7 @@ use spillway_engine::Time;
 use switch::ShadowSwitch;
 use timetable::Timetable;
 
-/// What was predicted of a packet's outcome, if anything.
+/// The prediction of a packet's outcome, if there was one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Prediction {

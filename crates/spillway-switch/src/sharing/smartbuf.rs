@@ -128,7 +128,7 @@ pub struct SmartbufParams {
     counts_lost: bool,
     /// Nothing is predicted before this time.
     learning_period: Time,
-    /// What the text of the paper leaves open.
+    /// The choices that the text of the paper leaves open.
     of_text: OfText,
     /// What is known from the beginning, for all switches.
     known: Arc<[Known]>,
@@ -154,7 +154,8 @@ enum Variant {
     Printed,
 }
 
-/// What the text of the paper leaves open about predictions; the printed lines do not.
+/// The choices about predictions that the text of the paper leaves open. The printed lines leave
+/// none.
 #[derive(Clone, Copy, Debug)]
 struct OfText {
     estimate: Estimate,

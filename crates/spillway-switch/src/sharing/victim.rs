@@ -1,7 +1,7 @@
-//! Whose packet makes room: the one rule for the longest queue.
+//! The one rule for the longest queue, whose packet makes room.
 //!
-//! The real LQD, the thresholds that follow a virtual LQD, and the labels of a learning trace
-//! must choose the same victim, so they all ask here.
+//! The real LQD, the thresholds that follow a virtual LQD, and the labels of a learning trace must
+//! choose the same victim, so all of them use this rule.
 
 use crate::buffer::{Length, QueueId};
 use spillway_settings::{Section, SettingsError};
@@ -69,8 +69,8 @@ impl VictimRule {
         self.settle((longest, || queue), arriving, held, size)
     }
 
-    /// The same, for callers that know the greatest length and can find the first queue that has
-    /// it. `held` is what the arrival's queue holds, unless that queue is exempt.
+    /// As `longest`, for callers that know the greatest length and can find the first queue that
+    /// has it. `held` is the length of the arrival's queue, unless that queue is exempt.
     #[inline]
     pub fn settle(
         self,

@@ -40,7 +40,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let buffer = self.buffer_of(queue);
             (buffer.bytes(queue), buffer.packets(queue)) == *held
         };
-        // A port whose only queue, which has its number, sends in order has no backlog.
+        // A port that has one queue and sends in order has no backlog. Its queue has the port's
+        // number.
         let is_noted = |(queue, (_, count)): (usize, &(u32, u32))| {
             let place = self.lists.place_of(queue as QueueId);
             self.last_queue_class == 0 && !self.sizes[queue].is_empty()

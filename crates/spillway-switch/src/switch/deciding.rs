@@ -1,4 +1,4 @@
-//! What the policies decide about a packet, and what is done about it.
+//! What the policies decide about a packet, and how the switch carries it out.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -22,7 +22,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.arrival_of(now, port, self.queue_class_of(packet), id, packet, packets)
     }
 
-    /// An arrival at a port's queue of a queue class.
+    /// An arrival at a port's queue of this queue class.
     #[inline(always)]
     pub(super) fn arrival_of(
         &self,
@@ -55,7 +55,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if self.last_queue_class == 0 {
             return 0;
         }
-        // Packets of all kinds come mixed, so that a branch could not be predicted.
+        // Packets of all kinds arrive in no predictable order, so a branch would often be
+        // mispredicted.
         let is_control = packet.flags & flags::CONTROL != 0;
         let plain = self.plain_queue_classes[usize::from(is_control)];
         let by_priority = packet.priority.min(self.last_queue_class);
@@ -136,7 +137,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.note_departure(now, queue, id, size, outcome);
         }
         if outcome.is_err() {
-            // Bytes that were to be held until the packet is sent are freed now.
+            // The packet is not sent. If its bytes were to be held until then, they are freed now.
             self.on_sent(now, self.buffer.port_of(queue));
         }
         !self.carry_out(outcome, now, id, queue, size, packets)

@@ -14,19 +14,19 @@ use spillway_engine::Time;
 pub(super) enum Dequeueing {
     /// Each queue sends its packets in order.
     InOrder,
-    /// The same, and the AQM must hear of turns.
+    /// As `InOrder`. The AQM must also be told of the queues' turns.
     InTurn,
     /// The scheduler chooses among the packets of a queue.
     ByChoice,
     /// Each queue sends its packets in order, unless it is paused.
     Pausable,
-    /// The same, and the AQM must hear of turns.
+    /// As `Pausable`. The AQM must also be told of the queues' turns.
     PausableInTurn,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Takes out the packet that the port sends next; `None` if there is no backlog, or if all of
-    /// it was dropped on the way out.
+    /// Takes out the packet that the port sends next. Returns `None` if there is no backlog, or if
+    /// all of the backlog was dropped on the way out.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         match self.dequeueing {
@@ -38,25 +38,25 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The same where the AQM must hear of turns.
+    /// As `dequeue`, if the AQM must be told of turns.
     #[inline(never)]
     fn dequeue_in_turn(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         self.dequeue_and::<true, false, false>(now, port, packets)
     }
 
-    /// The same where the scheduler chooses among the packets of a queue.
+    /// As `dequeue`, if the scheduler chooses among the packets of a queue.
     #[inline(never)]
     fn dequeue_by_choice(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         self.dequeue_and::<false, true, false>(now, port, packets)
     }
 
-    /// The same where queues may be paused.
+    /// As `dequeue`, if queues may be paused.
     #[inline(never)]
     fn dequeue_pausable(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         self.dequeue_and::<false, false, true>(now, port, packets)
     }
 
-    /// The same where the AQM must hear of turns, too.
+    /// As `dequeue`, if queues may be paused and the AQM must be told of turns.
     #[inline(never)]
     fn dequeue_pausable_in_turn(
         &mut self,
@@ -67,7 +67,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.dequeue_and::<true, false, true>(now, port, packets)
     }
 
-    /// Takes out the packet that the scheduler has chosen of a queue, which must not be empty.
+    /// Takes out of a queue the packet that the scheduler chooses. The queue must not be empty.
     #[inline(always)]
     fn take_chosen(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
         let waiting = self.lists.packets_of(queue, packets).map(|id| Waiting::of(id, packets));
@@ -76,8 +76,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         id
     }
 
-    /// Takes out the next packet: the first of its queue, or one that the scheduler chooses. Tells
-    /// the AQM of turns or does not. Passes over queues that are paused, if some can be.
+    /// Takes out the next packet. With `CHOOSES`, the scheduler chooses it from its queue;
+    /// otherwise it is the queue's first. With `TELLS`, the AQM is told of turns. With `PAUSES`,
+    /// paused queues are passed over.
     #[inline(always)]
     fn dequeue_and<const TELLS: bool, const CHOOSES: bool, const PAUSES: bool>(
         &mut self,
@@ -151,8 +152,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// A port can send again. Returns the packet that it sends next, and whether `send_next` must
-    /// be called when that packet has been sent. `None` if there is no backlog, or if all of it was
-    /// dropped on the way out.
+    /// be called when that packet has been sent. Returns `None` if there is no backlog, or if all
+    /// of the backlog was dropped on the way out.
     #[inline(always)]
     pub fn send_next(
         &mut self,

@@ -1,9 +1,9 @@
-//! Ports that send packets in the order in which they admitted them, and best queues of others.
+//! Ports, or best queues of ports, that send packets in the order in which they admitted them.
 //!
-//! Nothing more is decided about a packet once such a port has queued it, and the switch's owner
-//! knows at once when it will be sent. So the switch keeps only the packet's size, and returns it
-//! when the packet is sent. Under strict priority that is true of the packets of the best queue,
-//! too, for which all others wait.
+//! Once such a port has queued a packet, nothing more is decided about it. The switch's owner knows
+//! at once when the packet will be sent. So the switch keeps only the packet's size, and returns
+//! the size when the packet is sent. Under strict priority this also holds for the best queue of a
+//! port, since the other queues wait for it.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -28,8 +28,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.queue_class_of(packet) == 0
     }
 
-    /// A packet for the only queue of such a port, which is sending or has a backlog. Returns
-    /// whether it is admitted; otherwise it is lost.
+    /// A packet arrives for the only queue of a port that sends in order. The port is sending or
+    /// has a backlog. Returns whether the packet is admitted; otherwise it is lost.
     #[inline(always)]
     pub fn enqueue_in_order(
         &mut self,
@@ -48,7 +48,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         true
     }
 
-    /// The same for the best queue of a port with several.
+    /// As `enqueue_in_order`, for the best queue of a port that has several.
     #[inline(always)]
     pub fn enqueue_best(
         &mut self,

@@ -1,11 +1,14 @@
-//! Lossless packets: held in queues and in the accounts of the ports by which they came in, and
-//! stopped by pause frames. See [`pfc`](crate::pfc).
+//! Lossless packets. Each is held in a queue and in the account of the port by which it came in.
+//! Pause frames can stop lossless queues. See [`pfc`](crate::pfc).
 //!
-//! The sharing policy's buffer is what reserves, headrooms and the lossless packets leave of it.
-//! Lossless queues are counted apart, so the policy never sees them, and no victim is taken from
-//! them; or it sees them too, and what reserves and headrooms do not use is hidden from it. An AQM
-//! manages lossless queues as others, but only marks: what it would drop passes. Where it looks at
-//! more than one queue, it finds the others there as they are.
+//! What the sharing policy sees depends on `sees_all`. Without it, the policy's buffer is what
+//! reserves, headrooms and lossless packets leave free. The policy does not see lossless queues,
+//! and takes no victims from them. With `sees_all`, the policy also sees the lossless queues. Only
+//! the unused part of reserves and headrooms is hidden from it.
+//!
+//! An AQM manages lossless queues like others, except that it only marks: a packet that it would
+//! drop passes. An AQM may look at several queues of a port. So it is shown a buffer with the
+//! lengths of all queues, lossless and lossy.
 
 use super::{Lost, Switch};
 use crate::aqm::Aqm;
@@ -19,27 +22,27 @@ use crate::scheduling::Scheduling;
 use crate::sharing::Sharing;
 use spillway_engine::{Rate, Time};
 
-/// The place of a queue class that is not lossless.
+/// Stands in place of a number for a queue class that is not lossless.
 const LOSSY: u8 = u8::MAX;
 
-/// What a switch holds of lossless packets.
+/// A switch's state of lossless packets.
 #[derive(Clone, Debug)]
 pub(super) struct Lossless {
     accounts: Accounts,
-    /// The place of each queue class among the lossless ones; [`LOSSY`] for others.
+    /// The number of each queue class among the lossless ones; [`LOSSY`] for other queue classes.
     places: Box<[u8]>,
     /// The queue classes of each port that are paused, a bit each.
     paused: Box<[u64]>,
-    /// The lengths of lossless queues. Those of others are copies, made when an AQM looks at them;
-    /// their bytes are held elsewhere.
+    /// The lengths of all queues. Those of lossy queues are copies, made when an AQM looks at them:
+    /// the switch's own buffer counts their bytes.
     buffer: Buffer,
     /// The queue classes that are not lossless.
     lossy: Box<[u8]>,
     /// With `release_at_end`: for every port, the account of the packet in transmission.
     in_transmission: Box<[u32]>,
-    /// Whether a packet that finds its port idle, and its account far from the threshold, passes.
+    /// Whether a packet passes if it finds its port idle and its account far from the threshold.
     lets_pass: bool,
-    /// What all packets take, and when.
+    /// Bytes that all packets take. The meter records how they change.
     occupancy: u64,
     meter: Meter,
 }
@@ -88,7 +91,7 @@ impl Lossless {
         &self.meter
     }
 
-    /// All queues of a port, as AQMs see them; `buffer` counts those that are not lossless.
+    /// All queues of a port, as AQMs see them. `buffer` counts the lossy queues.
     pub fn with_lossy(&mut self, port: u32, buffer: &Buffer) -> &Buffer {
         for &queue_class in &self.lossy {
             let queue = buffer.queue_of(port, queue_class);
@@ -97,7 +100,7 @@ impl Lossless {
         &self.buffer
     }
 
-    /// The same for all ports.
+    /// As `with_lossy`, for all ports.
     pub fn with_all(&mut self, buffer: &Buffer) -> &Buffer {
         for port in 0..buffer.ports() {
             self.with_lossy(port, buffer);
@@ -133,13 +136,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lossless.as_ref().map_or(0, |lossless| lossless.paused[port as usize])
     }
 
-    /// Whether a port has anything to send that is not paused.
+    /// Whether a port has a backlog in a queue that is not paused.
     #[inline]
     pub fn can_send(&self, port: u32) -> bool {
         !self.lists.backlog(port).but(self.paused(port)).is_empty()
     }
 
-    /// The buffer that counts a queue.
+    /// The buffer that counts a queue's bytes.
     #[inline]
     pub fn buffer_of(&self, queue: QueueId) -> &Buffer {
         match &self.lossless {
@@ -175,8 +178,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lossless.as_ref().map(|lossless| &lossless.accounts)
     }
 
-    /// A packet that came in by the port `from`, for the port `port`, which could send now or not.
-    /// Returns the packet to be sent now, which is this one, if there is one. For switches with
+    /// A packet has come in by the port `from` and shall leave by the port `port`. `is_idle` says
+    /// whether that port could send it now. Returns the packet if it is sent now. For switches with
     /// lossless priorities.
     pub fn receive(
         &mut self,
@@ -235,7 +238,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let (free, is_managed) = (self.buffer.free(), queue_class != self.unmanaged);
         let Some(lossless) = &mut self.lossless else { return false };
         if !lossless.accounts.admit(account, size, free) {
-            // The AQM was not asked about it, so it is not told.
+            // The AQM was not asked about this packet, so it is not told of the loss.
             self.lost.push(Lost { packet: id, queue, reason: DropReason::Headroom });
             self.note_drop(queue, size);
             return false;
@@ -316,7 +319,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The bytes of a lossless packet whose transmission has ended are freed.
+    /// The transmission of a lossless packet has ended: frees its bytes.
     pub(super) fn frees_lossless(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         if let Some(lossless) = &self.lossless {
             let account = lossless.in_transmission[port as usize];
@@ -324,7 +327,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Frees the bytes of a packet, which counts among its queue's packets or not.
+    /// Frees the bytes of a packet. `with_packet` says whether the queue still counts the packet.
     fn frees_account(
         &mut self,
         now: Time,
@@ -351,7 +354,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.note_occupancy(now);
     }
 
-    /// Loses the first packet of a lossless queue, which has been taken out.
+    /// Loses a packet that has just been taken from the head of a lossless queue.
     pub(super) fn purges_lossless(
         &mut self,
         now: Time,
@@ -378,7 +381,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A port can send again: as [`Switch::send_next`], where queues may be paused.
+    /// A port can send again. As [`Switch::send_next`], for a switch whose queues may be paused.
     pub fn send_next_unpaused(
         &mut self,
         now: Time,
@@ -391,7 +394,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some((id?, self.releases_at_end() || self.can_send(port)))
     }
 
-    /// A port has put the last byte of a packet on its line: with `release_at_end` it is freed now.
+    /// A port has put the last byte of a packet on its line. With `release_at_end` the packet's
+    /// bytes are freed now.
     pub fn has_sent(&mut self, now: Time, port: u32) {
         if self.releases_at_end() {
             self.on_sent(now, port);
@@ -399,7 +403,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A pause frame stops a port's queue class, or lets it go on.
+    /// A pause frame stops a queue class of a port, or lets it send again.
     pub fn pause(&mut self, port: u32, queue_class: u8, pauses: bool) {
         if let Some(lossless) = &mut self.lossless {
             let paused = &mut lossless.paused[port as usize];
@@ -415,7 +419,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.paused(port) >> queue_class & 1 == 1
     }
 
-    /// A port's link has failed: nobody at it is paused any more.
+    /// A port's link has failed. No queue of the port is paused any more, and no account of the
+    /// port pauses the neighbour.
     pub fn forget_pauses(&mut self, port: u32) {
         if let Some(lossless) = &mut self.lossless {
             lossless.paused[port as usize] = 0;
@@ -423,13 +428,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Whether accounts have to pause their neighbours or to let them go on.
+    /// Whether accounts have to stop their neighbours or let them send again.
     #[inline]
     pub fn has_pause_changes(&self) -> bool {
         self.lossless.as_ref().is_some_and(|lossless| lossless.accounts.has_changes())
     }
 
-    /// Takes what has changed since the last call.
+    /// Takes the changes since the last call.
     pub fn take_pause_changes(&mut self) -> Vec<PauseChange> {
         self.lossless.as_mut().map(|lossless| lossless.accounts.take_changes()).unwrap_or_default()
     }
@@ -443,7 +448,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Bytes that wait in a queue, by their accounts.
+    /// The packets that wait in a queue: the account of each and its bytes.
     pub fn bytes_by_account<'a>(
         &'a self,
         queue: QueueId,

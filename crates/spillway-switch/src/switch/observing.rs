@@ -1,7 +1,7 @@
-//! What becomes of the packets of each queue, for those who look at a run from outside.
+//! Counts what becomes of the packets of each queue, for observers outside the run.
 //!
-//! Nothing is sampled. A queue's bytes are noted whenever they are about to change, which a packet
-//! that passes an idle port does not do. Observing changes nothing that a run can show, and may
+//! Nothing is sampled. The switch notes a queue's bytes whenever they are about to change. A packet
+//! that passes an idle port does not change them. Observing changes no result of a run, and may
 //! begin at any time.
 
 use super::Switch;
@@ -10,12 +10,13 @@ use crate::buffer::QueueId;
 use crate::sharing::Sharing;
 use spillway_engine::Time;
 
-/// What has become of a queue's packets since it is observed.
+/// What has become of a queue's packets since the observation began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
     /// The bytes that the queue has held, times the picoseconds for which it has held them.
     pub byte_picoseconds: u128,
-    /// Packets marked, on arrival or on their way out, those that passed the queue among them.
+    /// Packets marked, on arrival or on their way out. Packets that passed without being queued
+    /// count too.
     pub marked_packets: u64,
     /// Their bytes on the wire.
     pub marked_bytes: u64,
@@ -29,9 +30,10 @@ pub struct QueueCounts {
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     counts: Box<[QueueCounts]>,
-    /// Until when the bytes of each queue have been counted.
+    /// For each queue, the time up to which its bytes have been counted.
     until: Box<[Time]>,
-    /// For each who asks for it, the most that each queue has held since then.
+    /// For each caller of `observe_peaks`, the most bytes that each queue has held since that
+    /// caller last asked.
     peaks: Vec<Box<[u32]>>,
 }
 
@@ -73,8 +75,8 @@ impl Observer {
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Begins to observe all queues, unless they are observed. Departures must not be deferred
-    /// beyond this moment.
+    /// Begins to observe all queues, unless they are observed already. No departure that was due
+    /// before `now` may still be deferred.
     pub fn observe(&mut self, now: Time) {
         if self.observer.is_none() {
             let observer = Observer::new(now, self.buffer.queues().len());
@@ -83,7 +85,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Begins to observe the most that queues hold. Returns the number by which to ask for it.
+    /// Begins to observe the most bytes that queues hold. Returns the number that `take_peak`
+    /// needs.
     pub fn observe_peaks(&mut self, now: Time) -> usize {
         self.observe(now);
         let queues = self.buffer.queues().len() as QueueId;
@@ -93,8 +96,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         observer.peaks.len() - 1
     }
 
-    /// The counts of an observed queue until now. Departures must not be deferred beyond this
-    /// moment.
+    /// The counts of an observed queue until `now`. No departure that was due before `now` may
+    /// still be deferred.
     ///
     /// # Panics
     /// If the switch is not observed.
@@ -104,11 +107,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         observer.counts[queue as usize]
     }
 
-    /// The most that a queue has held for any time since the last call with this number, or since
-    /// that was given; and what it holds now.
+    /// The most bytes that a queue has held since the last call with this number, or since the
+    /// number was given. A length that lasted no time does not count, except the present one.
     ///
     /// # Panics
-    /// If the number was not given.
+    /// If `observe_peaks` did not return this number.
     pub fn take_peak(&mut self, now: Time, number: usize, queue: QueueId) -> u32 {
         self.note_held(now, queue);
         let bytes = self.buffer_of(queue).bytes(queue);

@@ -9,8 +9,8 @@ use crate::sharing::Sharing;
 use spillway_engine::Time;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// A packet for an idle port without backlog, which passes as if it was queued and sent at
-    /// once. Returns the packet; `None` if it is lost.
+    /// A packet arrives for an idle port without backlog. It passes as if it were queued and sent
+    /// at once. Returns the packet, or `None` if it is lost.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -37,8 +37,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
-    /// The same where only the AQM is told. The packet is looked up again, so that `pass` needs no
-    /// copy of it in memory.
+    /// As `pass`, for a packet of which only the AQM is told. This function looks the packet up
+    /// again, so that `pass` needs no copy of it in memory.
     #[inline(never)]
     fn pass_telling(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
         if self.last_queue_class > 0 {
@@ -48,7 +48,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.aqm.on_pass(&passing, &self.buffer);
     }
 
-    /// The same at a port with several queues.
+    /// As `pass_telling`, at a port with several queues.
     #[inline(never)]
     fn pass_telling_of_class(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
         let packet = &packets[id];
@@ -61,7 +61,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The same where only the AQM is asked.
+    /// As `pass`, for a packet about which only the AQM is asked.
     #[inline(never)]
     fn pass_managed(
         &mut self,
@@ -92,7 +92,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
-    /// The same where the sharing policy is asked too, or a trace observes the packet.
+    /// As `pass`, for a packet about which the sharing policy is asked too, or that a trace
+    /// observes.
     #[inline(never)]
     fn pass_asking(
         &mut self,
@@ -126,11 +127,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
-    /// The occupancies below which no policy, and only the AQM, need be asked about a packet that
-    /// passes.
+    /// Two occupancies. Below the first, no policy need be asked about a packet that passes. Below
+    /// the second, only the AQM need be asked or told.
     pub(super) fn opens_below(&self) -> (u64, u64) {
         if self.lossless.is_some() {
-            // What the buffer can hold changes.
+            // The buffer's capacity changes as lossless packets come and go.
             return (0, 0);
         }
         let fits = self.queue_limit.takes(LARGEST_PACKET);

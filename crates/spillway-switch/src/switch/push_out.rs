@@ -7,8 +7,8 @@ use crate::policy::{Admission, Arrival, DropReason, Victim};
 use crate::sharing::Sharing;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Pushes out packets until the arrival fits. If it is refused in the end, the victims return
-    /// to their places.
+    /// Pushes out packets until the arrival fits. If the arrival is refused in the end, the victims
+    /// return to their places.
     #[cold]
     pub(super) fn push_out(
         &mut self,

@@ -309,8 +309,8 @@ fn what_waits_at_a_port_is_told_without_what_is_being_sent() {
 }
 
 proptest! {
-    /// A policy that says when it need not be asked about packets that pass would have admitted all
-    /// of those packets.
+    /// `open_below` says up to which occupancy a policy need not be asked about packets that pass.
+    /// The policy would have admitted all of these packets.
     #[test]
     fn what_passes_unasked_would_have_passed(
         steps in prop::collection::vec((0u32..4, 40u32..17_000, any::<bool>(), 0u32..4), 1..200),

@@ -95,7 +95,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// What a port would hold if nothing had ever been lost; `None` if bursts are not followed.
+    /// Bytes that a port would hold if no packet had ever been lost. `None` if bursts are not
+    /// followed.
     pub fn unbounded_bytes(&self, now: Time, port: u32) -> Option<u64> {
         let bursts = self.bursts.as_ref()?;
         let rate = self.buffer.rate(port).byte_time();
@@ -124,7 +125,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         heads.flat_map(move |list| std::iter::successors(first(list.head), next))
     }
 
-    /// The bytes of a packet that the buffer counts.
+    /// The bytes that the buffer counts for a packet.
     pub fn size_of(&self, packet: &Packet) -> u32 {
         packet.size - self.uncounted_bytes
     }
@@ -150,7 +151,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.note_held(now, queue);
     }
 
-    /// A packet has left its queue, or passed it, and is sent, marked or not, or lost after all.
+    /// A packet has left its queue, or passed it. `outcome` says whether it is sent, with or
+    /// without a mark, or lost after all.
     #[cold]
     pub(super) fn note_departure(
         &mut self,
@@ -162,8 +164,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     ) {
         let is_sent = outcome.is_ok();
         if let Some(fates) = &mut self.fates {
-            // Until now its bytes were there. If the packet passed the queue, they were not, but no
-            // time has elapsed since it arrived.
+            // The queue held the packet's bytes until now. If the packet passed the queue, it did
+            // not, but then no time has elapsed since the packet arrived.
             let gone = if self.in_transmission.is_some() { 0 } else { size };
             let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
             fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
@@ -179,7 +181,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A packet is lost that was in this queue, or would have joined it.
+    /// A packet is lost that was in this queue or would have joined it.
     pub(super) fn note_loss(
         &mut self,
         now: Time,
@@ -212,13 +214,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Whether arrivals are traced, those that pass an idle port as well, or announced to the
-    /// sharing policy. Then each one is decided about on its own.
+    /// Whether every arrival, even one that passes an idle port, must be decided about on its own.
+    /// A trace that records arrivals needs this, and so does a sharing policy to which arrivals are
+    /// announced.
     pub(super) fn traces_arrivals(&self) -> bool {
         self.decisions.is_some() || self.fates.is_some() || self.bursts.is_some() || self.introduces
     }
 
-    /// Updates what is told of packets.
+    /// Updates whether packets are traced, and below which occupancies policies need not be asked.
     pub(super) fn trace_if_asked(&mut self) {
         let is_observed = self.observer.is_some();
         self.is_traced = self.traces_arrivals() || is_observed || self.aqm.hears_marks();
@@ -231,8 +234,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Admits an arrival as `admit` does, after announcing it to the sharing policy if that asks
-    /// for it, and records it in the traces.
+    /// Admits an arrival as `admit` does, and records it in the traces. Announces it to the sharing
+    /// policy first, if the policy asks for that.
     #[cold]
     pub(super) fn admit_traced(
         &mut self,
@@ -257,8 +260,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
         if self.decisions.is_some() {
-            // If the packet was refused before the sharing policy was asked, the limit is brought
-            // up to date here.
+            // If the packet was refused before the sharing policy was asked, the policy has not
+            // brought its limit up to date. It does so here.
             if let Err(DropReason::Aqm | DropReason::QueueLimit) = outcome {
                 self.sharing.look_at(arrival.now, arrival.queue);
             }

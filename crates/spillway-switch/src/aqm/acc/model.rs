@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 const FORMAT: &str = "spillway-acc";
 const VERSION: &str = "1";
-/// What a file may have at most. An agent decides at every queue, many times in a millisecond.
+/// Limits for a file. An agent decides at every queue, many times in a millisecond.
 const MOST_BYTES: usize = 16 << 20;
 const MOST_LAYERS: usize = 8;
 const MOST_WIDTH: usize = 4096;
@@ -29,7 +29,7 @@ const MOST_HISTORY: usize = 64;
 /// Bytes of a queue that a file may name: whole numbers up to here are exact.
 const MOST_QUEUE: f64 = (1_u64 << 53) as f64;
 
-/// How many numbers tell of an interval.
+/// How many numbers describe an interval.
 pub const FEATURES: usize = 6;
 
 /// What was read, or why the file is no trained agent.
@@ -57,11 +57,11 @@ pub struct Model {
     pub interval: Time,
     /// How many intervals it sees.
     pub history: usize,
-    /// By what the six numbers of an interval are divided, above 0.
+    /// The divisors of the six numbers of an interval, above 0.
     pub ranges: [f64; FEATURES],
     /// What it may choose.
     pub actions: Vec<Action>,
-    /// What it chooses by: the greatest output.
+    /// The network that chooses: the action with the greatest output.
     pub network: Network,
 }
 
@@ -88,7 +88,7 @@ impl Model {
     }
 }
 
-/// A file whose bytes are those that were written.
+/// A file that is not damaged.
 struct File<'a> {
     arrays: SafeTensors<'a>,
     metadata: BTreeMap<String, String>,
@@ -141,8 +141,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The numbers of an array, all of them finite, and its shape, which is this one where it is
-    /// given.
+    /// The numbers of an array, all of them finite, and its shape. If `shape` is given, the array
+    /// must have that shape.
     fn array<T: Copy + Into<f64>, const SIZE: usize>(
         &self,
         name: &str,

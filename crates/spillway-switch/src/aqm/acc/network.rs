@@ -9,8 +9,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer out of weights that are in the order of files: for output after output, those of all
-    /// inputs. There are as many of them as inputs times outputs, and there is an output.
+    /// A layer from weights in the order of files: for output after output, the weights of all
+    /// inputs. There are inputs times outputs weights, and at least one output.
     pub fn new(bias: Vec<f32>, by_output: &[f32]) -> Layer {
         let outputs = bias.len();
         let inputs = by_output.len() / outputs;
@@ -18,8 +18,8 @@ impl Layer {
         Layer { weights: (0..inputs).flat_map(of_input).collect(), bias }
     }
 
-    /// The outputs. Inputs are added one after the other, so that the sums are those of any other
-    /// program that adds them so. What is 0 adds nothing.
+    /// The outputs. Inputs are added one after the other, so every program that adds in this order
+    /// gets the same sums. Inputs of 0 are left out.
     fn sums(&self, inputs: &[f32], outputs: &mut Vec<f32>) {
         outputs.clone_from(&self.bias);
         for (&input, weights) in inputs.iter().zip(self.weights.chunks_exact(self.bias.len())) {
@@ -65,8 +65,8 @@ impl Network {
         to
     }
 
-    /// The number of the greatest output, the first of equals. What has overflown to no number is
-    /// not chosen.
+    /// The number of the greatest output; of equal ones, the first. An output that has overflowed
+    /// to NaN is not chosen.
     pub fn best(&self, inputs: &[f32], scratch: &mut Scratch) -> u32 {
         let outputs = self.outputs(inputs, scratch);
         let mut best = 0;

@@ -4,7 +4,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 use std::collections::BTreeMap;
 
-/// A file, before it is written. Tests change what they please.
+/// A file before it is written. Tests change it as they like.
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub metadata: BTreeMap<String, String>,
@@ -56,7 +56,7 @@ impl Agent {
         self.arrays.insert(name.into(), (Dtype::F32, shape.to_vec(), bytes));
     }
 
-    /// The file, with a right checksum if it has one.
+    /// The bytes of the file. If it has a checksum, the checksum is right.
     pub fn written(&self) -> Vec<u8> {
         let views = self.arrays.iter().map(|(name, (dtype, shape, bytes))| {
             (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap())

@@ -132,13 +132,15 @@ fn lost_packets_are_not_sent() {
     acc.on_drop(Time::from_us(40), 0, 1500, &waiting);
     acc.on_arrival(&packet(50), &waiting);
     acc.on_drop(Time::from_us(50), 0, 1500, &waiting);
-    // And one that it was not asked about, as where the headroom for lossless packets is full.
+    // This packet was lost before the AQM was asked, as when the headroom for lossless packets is
+    // full.
     acc.on_drop(Time::from_us(60), 0, 1500, &waiting);
     acc.on_timer(Time::from_us(100), &waiting);
     // 3000 B for 40 us and 1500 B for 60 us are 2100 B on average, of 60,000.
     assert!((acc.seen[0] - 0.035).abs() < 1e-7, "{:?}", acc.seen);
     assert_eq!(acc.seen[1], 0.0);
-    // What is left is sent in the next interval, whatever else is lost: 1.2 us of 100.
+    // The packet that is left is sent in the next interval: 1.2 us of 100. Other losses do not
+    // matter.
     acc.on_dequeue(Time::from_us(150), 0, 1500, &empty);
     acc.on_drop(Time::from_us(160), 0, 1500, &empty);
     acc.on_timer(Time::from_us(200), &empty);
@@ -195,7 +197,8 @@ fn exploration_takes_any_line_as_often_as_it_says() {
         acc.on_timer(Time::from_us(100 * interval), &empty);
         counts[acc.queues[0].action as usize] += 1;
     }
-    // Each line is drawn with 0.1, and the first is the model's choice besides. Standard error 52.
+    // Each line is drawn with probability 0.1. The first is also the model's choice. Standard error
+    // 52.
     assert!(counts[1].abs_diff(3_000) < 260 && counts[2].abs_diff(3_000) < 260, "{counts:?}");
 }
 

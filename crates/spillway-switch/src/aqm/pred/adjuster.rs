@@ -2,7 +2,7 @@
 
 use spillway_engine::{Rate, Time};
 
-/// How the utility falls with the mean queue (Phi), which is 1 up to `q_left`.
+/// How the utility of the mean queue (Phi) falls as the queue grows. Up to `q_left` it is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// In a straight line, to 0 at `phi_end`.
@@ -13,8 +13,8 @@ pub enum Shape {
     Reciprocal,
 }
 
-/// Round trips of a trial: all, and those of its beginning that are left out. A round trip lasts
-/// the base RTT and the wait in the queue.
+/// The duration of a trial in round trips: in all, and those at its beginning that are left out. A
+/// round trip lasts the base RTT and the wait in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundTrips {
     pub all: f64,
@@ -22,10 +22,10 @@ pub struct RoundTrips {
     pub settling: f64,
 }
 
-/// What a period without a packet does.
+/// What happens in a period without a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// It counts as any other.
+    /// It counts like any other period.
     Counts,
     /// The four trials begin anew.
     BeginsAnew,
@@ -33,16 +33,16 @@ pub enum Idle {
     Pauses,
 }
 
-/// What the adjuster's steps and utility depend on. Queues are in packets.
+/// The parameters of the adjuster's steps and utility. Queues are in packets.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The weight of throughput (beta).
     pub beta: f64,
     pub shape: Shape,
     pub q_left: f64,
-    /// The longest queue that counts, above `q_left`.
+    /// The mean queue at which Phi ends, above `q_left`.
     pub phi_end: f64,
-    /// How long trials last; by default a period.
+    /// How long trials last. `None` if a trial lasts one period, as by default.
     pub round_trips: Option<RoundTrips>,
     /// Steps of lambda, above 0 and below its least, its start, and its bounds.
     pub step: f64,
@@ -57,13 +57,13 @@ pub struct Rules {
     pub both_sides: bool,
     /// Utilities that differ by no more than this are alike.
     pub tolerance: f64,
-    /// The share of the line from which it counts as busy, if the line has a say where trials
-    /// disagree.
+    /// If the use of the line decides where trials disagree: the share of the line from which on it
+    /// counts as busy.
     pub busy: Option<f64>,
     pub idle: Idle,
 }
 
-/// What marks are made by: the slope, in the unit of lambda, and min in packets.
+/// A setting of the marks: the slope, in the unit of lambda, and min in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     pub lambda: f64,
@@ -75,14 +75,14 @@ pub struct Setting {
 pub struct Measured {
     /// Bytes sent.
     pub sent: u64,
-    /// The mean queue and the least in packets.
+    /// The mean queue and the shortest queue, in packets.
     pub queue: f64,
     pub least: f64,
     /// Whether nothing was sent and nothing waited.
     pub is_idle: bool,
 }
 
-/// Where and when it was measured.
+/// The conditions of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub rate: Rate,
@@ -92,7 +92,7 @@ pub struct Place {
     pub packet: f64,
 }
 
-/// The periods of a trial under way.
+/// Sums over the periods of the present trial.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     /// Round trips since the trial began.
@@ -111,11 +111,11 @@ pub struct Adjuster {
     center: Setting,
     /// Whether it moves min instead of lambda.
     moves_min: bool,
-    /// The utilities of the trials made of the four.
+    /// The utilities of those of the four trials that are over.
     utilities: [f64; 4],
     trials: usize,
     gathered: Gathered,
-    /// Sums over the trials made of the four: the least queues, and the shares of the line in use.
+    /// Sums over the trials that are over: the shortest queues, and the shares of the line in use.
     least: f64,
     share: f64,
     /// The utility of the last trial.
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// Floats that are steps apart differ by more than this; equal ones by less.
+/// Two floats that are steps apart differ by more than this, and equal ones by less.
 const CLOSE: f64 = 1e-9;
 
 impl Adjuster {
@@ -183,7 +183,8 @@ impl Adjuster {
         }
     }
 
-    /// A period is over. The next trial begins if this one is, perhaps around another setting.
+    /// A period is over. If it ends the trial, the next trial begins, perhaps around another
+    /// setting.
     pub fn end_period(&mut self, measured: Measured, place: &Place, rules: &Rules) {
         match rules.idle {
             Idle::BeginsAnew if measured.is_idle => {
@@ -421,8 +422,8 @@ pub mod tests {
 
     const UNDECIDED: [f64; 4] = [0.9, 0.8, 0.9, 0.8];
 
-    /// Where trials disagree: a queue that is never short is marked more; else a line that is not
-    /// busy, less, and one that is busy as at the start.
+    /// Trials disagree. If the queue is never short, it is marked more. Else, if the line is not
+    /// busy, it is marked less. If the line is busy, it is marked as at the start.
     #[test]
     fn the_queue_and_the_line_decide_where_trials_disagree() {
         for (least, busy, expected) in

@@ -4,7 +4,7 @@ use spillway_engine::{Time, mix};
 use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeSet;
 
-/// What counts a port's flows.
+/// How a port counts its flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A bit for every place, all cleared when a period begins (section 4.1, appendix B).
@@ -84,8 +84,8 @@ pub struct Counter {
     /// Flows of the period before this one, and of this one.
     last: u32,
     now: u32,
-    /// The flow of the last packet that a bitmap or an exact counter has counted, which is none
-    /// that it lacks; [`NO_FLOW`] before the first one.
+    /// The flow of the packet that a bitmap or an exact counter has counted last. The counter holds
+    /// this flow. [`NO_FLOW`] before the first packet.
     latest: u64,
     memory: Memory,
 }
@@ -125,7 +125,7 @@ impl Counter {
         }
     }
 
-    /// The same for another flow than the last one, or in another period.
+    /// As `count`, for another flow than the last one, or in another period.
     #[inline(never)]
     fn count_another(&mut self, now: Time, flow: u32) {
         match &mut self.memory {
@@ -185,8 +185,8 @@ impl Counter {
         }
     }
 
-    /// The number of flows (N): that of the last period or of this one, whichever is larger, and at
-    /// least 1.
+    /// The number of flows (N): the count of the last period or of this one, whichever is larger,
+    /// and at least 1.
     #[inline]
     pub fn flows(&self) -> u32 {
         self.last.max(self.now).max(1)
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn flows_that_share_a_place_are_counted_again_and_again() {
-        // One place: whoever follows another flow is new.
+        // One place: a packet that follows a packet of another flow counts as a new flow.
         let kind = Kind::Hashes { index_bits: 0, hash_bits: 32 };
         let packets: Vec<_> = (0..10).map(|n| (1, n % 2)).collect();
         assert_eq!(counts(kind, &packets).pop(), Some(10));

@@ -254,7 +254,7 @@ pub(super) fn read_qla(
     Ok(Some(Qla { period, base_rtt, rules, of_port, by_time, is_slow }))
 }
 
-/// Two options of a choice, the first of which is the default.
+/// Two options of a choice. The default comes first: `one` if the condition holds.
 fn first_if<T: Copy>(
     condition: bool,
     one: (&'static str, T),
@@ -263,7 +263,8 @@ fn first_if<T: Copy>(
     if condition { [one, other] } else { [other, one] }
 }
 
-/// What decides where trials disagree: the share from which the line counts as busy, if it does.
+/// Reads what decides where trials disagree. If the line does, returns the share from which on the
+/// line counts as busy.
 fn read_decides(section: &mut Section, is_paper: bool) -> Result<Option<f64>, SettingsError> {
     let meaning = "what moves lambda and `min`: the trials alone, or where they disagree the queue and the line";
     let options = first_if(is_paper, ("trials", false), ("trials-and-line", true));

@@ -226,8 +226,8 @@ fn the_control_plane_is_late() {
     assert!(close(pred.live[0].lambda, 0.075));
 }
 
-/// The second period is low too. Meanwhile the first one's setting marks, though no packet has come
-/// since it was written.
+/// The second period is low too. Meanwhile the setting of the first period marks, although no
+/// packet has come since it was written.
 #[test]
 fn what_is_written_marks_without_a_packet() {
     let mut pred = pred("plane = \"control\"\nfcs = false");
@@ -327,7 +327,7 @@ fn the_text_s_values_are_a_preset() {
         (format!("{:?}", Rules { lambda_max: 0.0, ..rules }), keys(&text))
     });
     assert_eq!(both[0].0, both[1].0);
-    // Whatever the preset decides is told.
+    // Every key that the preset sets is reported.
     for key in ["trials", "beta", "phi", "q_left", "tolerance", "decides", "idle"] {
         assert_eq!(both[0].1[key], both[1].1[key], "{key}");
     }

@@ -12,12 +12,12 @@ const POWERS: u32 = 64;
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
-    /// When the queue's (or port's) last packet was sent, but for acks that are not managed, or
-    /// else the last arrival that found it empty.
+    /// When the queue (or port) last sent a packet, or when an arrival last found it empty,
+    /// whichever was later. Acks that are not managed do not count as sent.
     idle_since: Time,
     /// The weight of a new sample (w).
     weight: f64,
-    /// The port's rate, and how long it sends a full packet, above 0.
+    /// The port's rate, and the time in which it sends a full packet, above 0.
     rate: Rate,
     packet: Time,
     /// (1 - w)^n for n = 0, 1, 2, ...
@@ -30,8 +30,8 @@ impl Average {
         self.rate
     }
 
-    /// The averages of all queues (or ports), with the weight of a sample at a port that takes so
-    /// long to send a full packet.
+    /// The averages of all queues (or ports). `weight` gives the weight of a sample at a port that
+    /// takes this long to send a full packet.
     pub fn all(
         scope: Scope,
         environment: &Environment,
@@ -67,8 +67,8 @@ impl Average {
         }
     }
 
-    /// An arrival finds a queue of this length: avg = (1 - w) avg + w q. An empty one has decayed
-    /// as if packets of full size had passed since it is empty.
+    /// An arrival finds a queue of this length: avg = (1 - w) avg + w q. If the queue is empty, the
+    /// average first decays, as if full packets had passed since the queue became empty.
     #[inline(always)]
     pub fn finds(&mut self, now: Time, length: f64) -> f64 {
         if length == 0.0 {
@@ -79,13 +79,13 @@ impl Average {
         self.value
     }
 
-    /// The average that arrivals have left.
+    /// The average after the last arrival.
     #[inline]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// What is left of it at this time if the queue is empty.
+    /// The average at this time, decayed, if the queue is empty.
     #[inline(always)]
     pub fn decayed(&self, at: Time) -> f64 {
         let missed = at.since(self.idle_since).ps() / self.packet.ps();

@@ -5,12 +5,12 @@ use crate::catalogue::Refusal;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
-/// Between which average queues the probability grows.
+/// The average queues between which the probability grows.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     /// Up to this average queue nothing is marked, in packets or bytes.
     pub min: Amount,
-    /// Its number.
+    /// `min` as a number, in its own unit.
     pub from: f64,
     /// From this average queue on everything is marked, in the same unit; at least `min`.
     pub max: f64,
@@ -35,7 +35,8 @@ impl Thresholds {
 }
 
 impl Thresholds {
-    /// Refuses thresholds in another unit where queues are averaged, since averages have that unit.
+    /// Refuses thresholds in another unit if queues are averaged: the averages are in the present
+    /// unit.
     pub fn check_unit(self, next: Thresholds, averages: bool) -> Result<(), Refusal> {
         let is_same = std::mem::discriminant(&self.min) == std::mem::discriminant(&next.min);
         match is_same || !averages {
@@ -74,7 +75,7 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Its numbers, where a packet counts as a full one.
+    /// The line's numbers in bytes. A packet counts as a full one.
     pub fn sample(&self, full_packet: u64) -> AqmSample {
         let Thresholds { min, max, .. } = self.thresholds;
         let bytes_per_unit = match min {

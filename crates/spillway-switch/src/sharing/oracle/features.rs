@@ -93,7 +93,7 @@ impl Features {
         }
     }
 
-    /// Until now a queue held its present bytes and `more` bytes more, and so did the buffer.
+    /// Until now a queue held `more` bytes more than it holds now, and so did the buffer.
     #[inline]
     pub fn held(&mut self, now: Time, queue: QueueId, more: u32, buffer: &Buffer) {
         if let Some(averages) = &mut self.averages {

@@ -47,7 +47,7 @@ impl Seen {
         Ok(Seen { ranges, buffers: list(forest, "buffers")?, rates: list(forest, "rates")? })
     }
 
-    /// How a switch differs from all those that the model was trained on, if that is known.
+    /// How a switch differs from all switches that the model was trained on, if these are known.
     pub fn differs(&self, environment: &Environment) -> Option<String> {
         let mut texts = Vec::new();
         if !self.buffers.is_empty() && !self.buffers.contains(&environment.capacity) {

@@ -19,7 +19,7 @@ pub struct TrainedParams {
 }
 
 impl TrainedParams {
-    /// Reads `model`, and once each model that it names for this switch's tier.
+    /// Reads `model`, and opens each model that it names for this switch's tier once.
     pub fn read(
         section: &mut Section,
         environment: &Environment,
@@ -58,7 +58,7 @@ impl Trained {
         Trained { features: Features::new(&model.features, environment), model, outside: 0 }
     }
 
-    /// Until now a queue, and the buffer, held what they hold.
+    /// Until now a queue, and the buffer, held the bytes that they hold now.
     #[inline]
     pub fn held(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
         self.features.held(now, queue, 0, buffer);
@@ -80,8 +80,8 @@ impl Trained {
         self.model.forest.is_positive(&values)
     }
 
-    /// How often it was asked about values outside those of its training; `None` if these are not
-    /// known.
+    /// How often it was asked about values outside the ranges of its training. `None` if these
+    /// ranges are not known.
     pub fn outside(&self) -> Option<u64> {
         self.model.seen.ranges.as_ref().map(|_| self.outside)
     }

@@ -2,12 +2,12 @@
 //! had seen the same arrivals.
 //!
 //! Its ports send as the real ones do: with the same scheduling, at the same rate, and without a
-//! pause while any packet waits. They have no events; a port is brought up to date when its queues
-//! must be known. Until then its queues can only be shorter than recorded, so the recorded lengths
-//! are upper bounds. While even these bounds leave room for an arrival, only the arrival's own port
-//! is looked at. When they do not, those ports are brought up to date that have something to send
-//! by now. These ports, and then the longest queue, are found by tournaments over the recorded
-//! times and lengths.
+//! pause while any packet waits. They have no events. A port is brought up to date when the length
+//! of one of its queues must be known. Until then its queues can only be shorter than recorded, so
+//! the recorded lengths are upper bounds. While even these bounds leave room for an arrival, only
+//! the arrival's own port is brought up to date. Otherwise all ports that could have sent something
+//! by now are. Tournaments over the recorded times and lengths find these ports, and then the
+//! longest queue.
 
 use super::super::victim::VictimRule;
 use super::tournament::Tournament;
@@ -222,7 +222,7 @@ impl ShadowSwitch {
 
     /// Brings all ports up to date: removes the packets that they have begun to send by now.
     fn catch_up_with_all(&mut self, now: Time) {
-        // Packets that arrived since then still wait for their delay, if there is one.
+        // Packets that arrived at that same moment still wait for their delay, if there is one.
         if self.caught_up_at == now && self.delay > Time::ZERO {
             return;
         }

@@ -7,9 +7,9 @@
 //! slot is over, its row is cleared. A row has one bit for each port, so only its words are
 //! searched.
 //!
-//! Outcomes are counted as the virtual switch counts them: when a packet's port is looked at,
-//! because another packet arrives for it or its queue is asked for, or when all ports are, because
-//! there seems to be no room. Decisions do not depend on when this happens.
+//! Outcomes are counted as the virtual switch counts them, when a port is looked at. One port is
+//! looked at when a packet arrives for it or one of its queues is asked for. All ports are looked
+//! at when there seems to be no room. Decisions do not depend on when this happens.
 
 use super::super::victim::VictimRule;
 use super::{Prediction, Truth};

@@ -18,7 +18,7 @@ pub struct History {
     rules: Rules,
     /// By history and gradient.
     entries: BTreeMap<(u32, i64), Entry>,
-    /// The same, by history and size.
+    /// The entries, by history and size.
     by_bytes: BTreeSet<(u32, u64, i64)>,
     /// When entries were seen, in order. An item is outdated if its entry was seen again later.
     seen: VecDeque<(Time, (u32, i64))>,

@@ -75,7 +75,7 @@ fn receive<A: Aqm>(
 fn the_sharing_policy_s_buffer_is_what_lossless_packets_leave() {
     let (mut switch, mut packets) = (switch("cs", "", false), Arena::new());
     assert_eq!((switch.buffer().capacity(), switch.capacity()), (13_000, 20_000));
-    // 500 of reserve, 1,500 of what is shared.
+    // 500 of the reserve, and 1,500 shared bytes.
     receive(&mut switch, &mut packets, 1, 2_000);
     assert_eq!((switch.buffer().capacity(), switch.buffer().occupancy()), (11_500, 0));
     assert_eq!((switch.occupancy(), switch.port_bytes(1)), (2_000, 2_000));
@@ -129,8 +129,8 @@ fn a_policy_that_sees_all_sees_lossless_queues() {
     assert_eq!([held(false), held(true)], [5_000, 5_000]);
 }
 
-/// ECN marks from 1,500 bytes on: the third packet finds 2,000. In between a lossy packet, which
-/// does not count there.
+/// ECN marks from 1,500 bytes on: the third packet finds 2,000. A lossy packet comes in between,
+/// but it does not count in that queue.
 #[test]
 fn an_aqm_marks_lossless_packets_by_their_own_queue() {
     let (mut switch, mut packets) = (switch("cs", "", false), Arena::new());
@@ -143,9 +143,9 @@ fn an_aqm_marks_lossless_packets_by_their_own_queue() {
     assert_eq!(switch.marks(), 1);
 }
 
-/// 500 bytes are reserve, and the fifth packet brings what is shared to 4,500, beyond the
-/// threshold. Three more go into headroom, and the ninth is lost before the AQM could be asked.
-/// Were it told, PRED would take the ninth off the bytes that it has sent.
+/// 500 bytes are reserve. The fifth packet brings the shared bytes to 4,500, beyond the threshold.
+/// Three more go into headroom. The ninth is lost before the AQM could be asked. If the AQM were
+/// told of this loss, PRED would subtract the ninth packet from the bytes that it has sent.
 #[test]
 fn an_aqm_does_not_hear_of_what_has_no_headroom() {
     let (mut switch, mut packets) = (switch_with("cs", "", false, Probe::default()), Arena::new());

@@ -3,8 +3,8 @@
 use super::*;
 use crate::policy::LARGEST_PACKET;
 
-/// Both a sharing policy and an AQM, which states what it observes and what it does with packets
-/// on their way out.
+/// A sharing policy and an AQM in one. It states what it observes, and what it does with packets on
+/// their way out.
 #[derive(Clone, Copy, Debug)]
 struct Wants {
     queues: bool,
@@ -136,7 +136,7 @@ fn an_arrival_that_passes_has_its_row_in_a_trace() {
     assert_eq!(rows, [at(6)]);
 }
 
-/// AQMs with settings by which they often mark what has hardly waited.
+/// AQMs with settings with which they often mark packets that have hardly waited.
 const EAGER: [(&str, &str); 22] = [
     ("ecn", "threshold = \"1pkt\""),
     ("red", "min = \"1pkt\"\nmax = \"3pkt\"\nspacing = \"uniform\"\nmax_probability = 0.5"),
@@ -214,8 +214,8 @@ fn eager(place: usize, queues_per_port: u32) -> Switch {
 /// ECN-capable data, and of which flow.
 type Step = (u64, u32, u32, bool, u32);
 
-/// What becomes of arrivals at two lines of 10 Gbps: which packets are sent and which are marked or
-/// lost, and what the AQM goes by, after each.
+/// Arrivals at two lines of 10 Gbps. After each one: which packets are sent, marked or lost, and
+/// the state of the AQM.
 fn run(mut switch: Switch, steps: &[Step]) -> Vec<String> {
     let mut packets = Arena::new();
     let (mut now, mut free) = (Time::ZERO, [Time::ZERO; 2]);
@@ -262,8 +262,9 @@ fn run(mut switch: Switch, steps: &[Step]) -> Vec<String> {
 }
 
 proptest! {
-    /// A packet that passes, whether the AQM is only told of it or asked as others are, is marked
-    /// or lost as if it had been queued and sent at once; and so are all that come after it.
+    /// A packet that passes is marked or lost as if it had been queued and sent at once. This holds
+    /// whether the AQM is only told of the packet or asked about it. It also holds for all later
+    /// packets.
     #[test]
     fn aqms_decide_as_if_what_passes_had_been_queued(
         steps in prop::collection::vec(
@@ -283,7 +284,7 @@ proptest! {
 
 #[test]
 fn where_only_the_aqm_must_know_no_other_is_asked() {
-    // One that may mark what has not waited must be asked as all others are.
+    // An AQM that may mark packets that have not waited must be asked about them.
     for (place, (id, _)) in EAGER.iter().enumerate() {
         let switch = eager(place, 1);
         let below = |occupancy| if occupancy > 0 { "open" } else { "closed" };

@@ -1,4 +1,4 @@
-//! What policies see and decide: one that notes all that it is told.
+//! What policies see and decide, tested with a policy that records all that it is told.
 
 use super::*;
 

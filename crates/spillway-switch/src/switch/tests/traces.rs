@@ -85,8 +85,8 @@ fn a_burst_is_what_a_port_holds_beside_what_it_sends() {
         assert!(switch.dequeue(at(10), 0, &mut packets).is_some());
         let held = if holds { 500 } else { 0 };
         assert_eq!(switch.buffer().occupancy(), 1_500 + held);
-        // While the packet is sent, for 800 ns, a port that loses nothing sends no more than that
-        // either. 240 ns later it has sent 300 bytes of the excess.
+        // The packet is sent for 800 ns. In this time a port that loses nothing sends only this
+        // packet too. 240 ns later it has sent 300 bytes of the excess.
         for (ps, excess) in [(10, 500), (800_010, 500), (1_040_010, 200)] {
             let unbounded = switch.unbounded_bytes(at(ps), 0);
             assert_eq!(unbounded, Some(1_500 + held + excess), "{ps}");
