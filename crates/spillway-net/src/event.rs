@@ -1,9 +1,8 @@
 //! The keys of events: what happens, and to which line or flow.
 //!
-//! The kind is in the top bits, so it orders events at the same time: a port that can send again
-//! sends before anything arrives (unless the scenario has arrivals first), arrivals come before new
-//! flows, and timers after both. The lower
-//! bits hold the number of a line or a flow.
+//! The kind is in the top bits, so it orders the events of the same time. A port that can send
+//! again sends before anything arrives, unless the scenario has arrivals first. Arrivals come
+//! before new flows, and timers after both. The lower bits hold the number of a line or a flow.
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident,)*) => {
@@ -50,7 +49,7 @@ kinds! {
     FlowTimer,
     /// A policy's timer expires.
     PolicyTimer,
-    /// A pause is to be said again.
+    /// The frame of a pause is to be repeated.
     PauseRenewal,
     /// Queues are sampled.
     SampleQueues,
@@ -73,14 +72,14 @@ const ID_MASK: u32 = (1 << ID_BITS) - 1;
 /// The most lines that keys can tell apart.
 pub(crate) const MOST_LINES: u64 = 1 << ID_BITS;
 
-/// The most flows that may be expected. Keys can tell as many flows apart, if they are alive at
-/// once, as lines. Some room is left, since more flows may start than expected.
+/// The most flows that may be expected. Keys can tell as many flows apart that are alive at once as
+/// they can tell lines apart. Some room is left, since more flows may start than expected.
 pub(crate) const MOST_FLOWS: u64 = 120_000_000;
 
 impl Kind {
-    /// The key of an event of this kind. Only the low 27 bits of the number are kept: there are
-    /// fewer lines ([`MOST_LINES`]), and flows whose numbers have the same low bits are not alive
-    /// at the same time.
+    /// The key of an event of this kind. Only the low 27 bits of the number are kept. This
+    /// suffices: there are fewer lines ([`MOST_LINES`]), and two flows whose numbers have the same
+    /// low bits are never alive at the same time.
     #[inline(always)]
     pub fn key(self, number: u32) -> u32 {
         (self as u32) << ID_BITS | id(number)
@@ -99,7 +98,7 @@ impl Kind {
     }
 }
 
-/// The number in a key; of a flow's number only the low bits.
+/// The number in a key. Of a flow's number, a key has only the low bits.
 #[inline(always)]
 pub(crate) fn id(key: u32) -> u32 {
     key & ID_MASK

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// The algorithms besides those of the catalogues, by room.
+/// The algorithms that exist in addition to those of the catalogues, by room.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     /// Sharing policies.
@@ -54,7 +54,7 @@ impl Extensions {
         }
     }
 
-    /// The same for an AQM.
+    /// As `sharing_params`, for an AQM.
     pub fn aqm_params(
         &self,
         id: &str,

@@ -59,9 +59,9 @@ fn clocks(topology: &Topology) -> Value {
 }
 
 /// A rough estimate of the packets that hosts send in a run, acks included. Traffic with a rate
-/// counts with its average flows and their average packets, other flows with their own packets, and
-/// endless flows with what their hosts' lines can carry. Where acks drive senders, every packet has
-/// one.
+/// counts with its average number of flows and packets, other flows with their own packets, and
+/// endless flows with what their hosts' lines can carry. If acks drive a sender, each of its
+/// packets counts with an ack.
 pub fn expected_packets(scenario: &Scenario) -> f64 {
     let of_source = |source: &Source| {
         let class = usize::from(source.class_numbers().start);
@@ -95,7 +95,7 @@ fn packets_of_flows(scenario: &Scenario, source: &Source, transport: &Transport)
     ending + endless.values().sum::<f64>()
 }
 
-/// The most flows to be counted, since only an estimate is needed.
+/// The most flows to be counted. More are not needed for an estimate.
 const MOST_COUNTED: usize = 1_000_000;
 
 fn seconds(time: Time) -> f64 {

@@ -18,14 +18,14 @@ pub struct FlowSpec {
     pub class: u16,
     /// Its own priority, 0 the highest, if it has one.
     pub priority: Option<u8>,
-    /// Chooses among equal next hops for its data: at every hop, this number modulo the number of
-    /// next hops. Without it the hash chooses.
+    /// The number that chooses among equal next hops for its data: at every hop, modulo the number
+    /// of next hops. Without it, the hash chooses.
     pub path: Option<u32>,
-    /// The same for its acks.
+    /// The same number for its acks.
     pub ack_path: Option<u32>,
     /// The query that it answers. A query is complete when all of its flows are.
     pub query: Option<u32>,
-    /// What flows that wait know it by: a number that means something to its section. [`NO_TAG`] if
+    /// The number by which its section identifies it for the flows that wait for it. [`NO_TAG`] if
     /// none waits.
     ///
     /// [`NO_TAG`]: FlowSpec::NO_TAG
@@ -34,8 +34,8 @@ pub struct FlowSpec {
     pub start: Time,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
-    /// What its host knows of it before it sends: its payload is at least so many bytes. 0 if
-    /// nothing is known.
+    /// What its host knows of its size before it sends: it has at least this many bytes of payload.
+    /// 0 if nothing is known.
     pub bound: u64,
 }
 

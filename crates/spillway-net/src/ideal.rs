@@ -25,7 +25,7 @@ impl Packets {
         Packets { count, full: mss + header, last: size - (count - 1) * mss + header }
     }
 
-    /// The most bytes of them that a line sends in a picosecond. Where times are cut to whole
+    /// The most of their bytes that a line sends in a picosecond. If times are cut to whole
     /// nanoseconds, packets of another size are sent faster or slower.
     fn fastest_on(&self, line: &LineSpec) -> f64 {
         if !line.whole_ns {
@@ -37,12 +37,12 @@ impl Packets {
 }
 
 /// The time from the first bit sent to the last bit received, if all packets are sent back to back
-/// and each is forwarded once it has arrived completely. Exact for a path without other traffic, but
-/// for a picosecond for each packet and line where clocks are not exact.
+/// and each is forwarded once it has arrived completely. For a path without other traffic this is
+/// exact. If clocks are not exact, it is off by up to a picosecond for each packet and line.
 ///
 /// With n packets of equal size s, the last leaves line i at sum_{j<=i} s/r_j + (n-1) max_{j<=i}
-/// s/r_j. The one packet behind them, which is not larger, waits on each line for its own arrival
-/// and for them to leave.
+/// s/r_j. The last packet follows them and is not larger. On each line it waits for its own
+/// arrival, and for them to leave.
 pub fn least_time(path: &[LineSpec], packets: Packets) -> Time {
     let mut propagation = Time::ZERO;
     let mut sum = Time::ZERO;
@@ -67,8 +67,8 @@ pub fn lines(topology: &Topology, path: &[LineId]) -> Vec<LineSpec> {
     path.iter().map(|&line| topology.lines[line as usize]).collect()
 }
 
-/// The least time of one packet of this many bytes from one host to another, over any of the next
-/// hops that `routing` offers or, without it, over any lines at all. `None` if there is no path.
+/// The least time of one packet of this many bytes from one host to another. With `routing`, over
+/// any of the next hops that it offers; without it, over any lines. `None` if there is no path.
 pub fn fastest(
     topology: &Topology,
     routing: Option<&Routing>,

@@ -1,11 +1,11 @@
-//! Results numbers: what the results of a run hang on besides its scenario and the files that it
+//! Results numbers: what the results of a run depend on besides its scenario and the files that it
 //! reads.
 //!
-//! The engine has one, and so has every algorithm, kind of traffic and topology, beside its name. A
-//! number rises whenever results change by what it stands for. Runs of the same resolved scenario
-//! under the same numbers have the same results, however else the program has changed, so that
-//! results may be kept and found again by them. `tests/digests.rs` holds numbers and results
-//! together.
+//! The engine has a results number, and so has every algorithm, kind of traffic and topology,
+//! beside its name. A number rises whenever a change of what it stands for changes results. Runs of
+//! the same resolved scenario with the same numbers have the same results, whatever else has
+//! changed in the program. So results may be kept and found again by these numbers.
+//! `tests/digests.rs` checks that results change only together with a number.
 
 use crate::{tagging, topology, traffic, transport};
 use spillway_settings::{Table, Value};
@@ -15,21 +15,22 @@ use spillway_switch::sharing::SharingPolicy;
 use std::collections::BTreeMap;
 use std::iter::zip;
 
-/// The engine's number: of everything that no other number stands for.
+/// The engine's number, which stands for everything that no other number stands for.
 pub const ENGINE: u32 = 1;
 
-/// Results numbers by what they stand for: `engine`, or a room and an algorithm in it, as in
-/// `sharing.dt`.
+/// Results numbers, each with the name of what it stands for: `engine`, or a room and an algorithm
+/// in it, as in `sharing.dt`.
 pub type Numbers = BTreeMap<String, u32>;
 
-/// Those of a scenario with every value written out. Algorithms from outside the program have none.
+/// The results numbers of a scenario in which every value is written out. Algorithms from outside
+/// the program have none.
 pub fn numbers(resolved: &Table) -> Numbers {
     let mut found = Numbers::from([("engine".into(), ENGINE)]);
     named(resolved, &all(), &mut found);
     found
 }
 
-/// All that there are.
+/// All results numbers.
 pub fn all() -> Numbers {
     let policies = [
         ("sharing", SharingPolicy::IDS, SharingPolicy::RESULTS),
@@ -48,7 +49,8 @@ pub fn all() -> Numbers {
     of_rooms.map(|(room, id, n)| (format!("{room}.{id}"), n)).chain([engine]).collect()
 }
 
-/// Adds what a table names, however deep: in a room it is `kind`, or the room's own value.
+/// Adds what a table names, at any depth. In a room, the name is the value of `kind` or the room's
+/// own value.
 fn named(table: &Table, all: &Numbers, found: &mut Numbers) {
     let mut add = |room: &str, id: &Value| {
         let name = id.as_str().map(|id| format!("{room}.{id}"));

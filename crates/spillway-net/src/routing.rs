@@ -24,7 +24,7 @@ pub struct Routing {
     /// The ports to which routes point. It begins with all port numbers in order. There a port
     /// equals its own index, and need not be loaded.
     pool: Vec<u32>,
-    /// The length of that beginning.
+    /// The number of ports in order at the beginning of the pool.
     row: usize,
     order: NextHops,
 }
@@ -32,7 +32,7 @@ pub struct Routing {
 /// The order in which next hops are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHops {
-    /// That of ports.
+    /// From the first port to the last.
     Ascending,
     /// From the last port to the first.
     Descending,
@@ -66,7 +66,7 @@ impl Routing {
         Routing::in_order(NextHops::Ascending, topology, up)
     }
 
-    /// The same after lines have failed or recovered.
+    /// As `new`, after lines have failed or recovered.
     pub fn renewed(&self, topology: &Topology, up: &[bool]) -> Routing {
         Routing::in_order(self.order, topology, up)
     }
@@ -115,8 +115,8 @@ impl Routing {
         &self.pool[start..start + length]
     }
 
-    /// One of these ports: given their number, `choose` returns an index among them. `None` if
-    /// there are none.
+    /// One of these ports. `choose` gets the number of ports and returns an index among them.
+    /// `None` if there are no ports.
     #[inline(always)]
     pub fn next_hop(
         &self,

@@ -36,7 +36,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         Progress::Running | Progress::Halted | Progress::OutOfMemory | Progress::TooManySamples => {
             now
         }
-        // A flow with lost packets that nobody retransmits waits for them until the stop.
+        // A flow with lost packets that nobody retransmits lasts until the stop.
         Progress::Complete | Progress::Stopped | Progress::Deadlock => now.max(scenario.stop),
     };
     for unfinished in outcomes.iter_mut().filter(|outcome| !outcome.complete) {
@@ -95,7 +95,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     }
     if scenario.traffic.has_jobs() {
         let (ended, unfinished) = simulation.jobs();
-        // A job of which some flows would have started too late has lasted until the last event.
+        // If some flows of a job would have started too late, the job has lasted until the last
+        // event.
         let end = if progress == Progress::Complete { now } else { end };
         let jobs = Jobs::of(scenario, ended.iter().chain(&unfinished), end);
         summary["job_us"] = jobs.job_us();
@@ -111,8 +112,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
 /// The classes of every scenario.
 const CLASSES: [&str; 5] = ["short", "medium", "long", "incast", "all"];
 
-/// The name under which a traffic section's flows have numbers of their own: its name, unless a
-/// class of every scenario is called so.
+/// The name under which a traffic section's flows have their own numbers. It is the section's name,
+/// unless this is also the name of a class of every scenario.
 fn name_of_section(name: &str) -> String {
     if CLASSES.contains(&name) { format!("traffic.{name}") } else { name.to_string() }
 }
@@ -147,8 +148,8 @@ impl<'a> Classes<'a> {
         Classes(classes)
     }
 
-    /// Losses, and how they were found and repaired. What only numbered packets tell is null where
-    /// no flow has them.
+    /// Losses, and how they were found and repaired. Numbers that need numbered packets are null if
+    /// no flow has any.
     fn repairs(&self, scenario: &Scenario) -> Value {
         let sums = |flows: &[&Outcome]| -> Map<String, Value> {
             let is_numbered = flows.iter().any(|flow| scenario.numbers_packets(flow.class));
@@ -166,7 +167,7 @@ impl<'a> Classes<'a> {
         Value::Object(rows.collect())
     }
 
-    /// The share of flows' time in which they climbed.
+    /// The share of the flows' time in which they climbed to better levels.
     fn climbing(&self) -> Value {
         let sum = |flows: &[&Outcome], time: fn(&Outcome) -> Time| -> u128 {
             flows.iter().map(|flow| u128::from(time(flow).ps())).sum()
@@ -196,7 +197,7 @@ fn row(flows: &[&Outcome], value: impl Fn(&Outcome) -> f64) -> Value {
     Value::Object(row)
 }
 
-/// Count, mean, percentiles and maximum, and which percentiles rest on too few values.
+/// Count, mean, percentiles and maximum. Also says which percentiles rest on too few values.
 fn statistics(mut values: Vec<f64>) -> Map<String, Value> {
     values.sort_by(f64::total_cmp);
     let n = values.len();
@@ -278,7 +279,8 @@ fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
             None => pools.push((capacity, meter)),
         }
     }
-    // Switches of one tier may have buffers of different sizes. The fullest size is reported.
+    // Switches of one tier may have buffers of different sizes. The highest fraction of any size is
+    // reported.
     let fraction = |capacity: u64, bytes: f64| match capacity {
         Buffer::UNLIMITED => bytes,
         capacity => bytes / capacity as f64,
@@ -324,8 +326,8 @@ fn goodput(simulation: &Simulation) -> Value {
     Value::Object(row)
 }
 
-/// What loads are fractions of, in bits per second: the uplinks of all leaves, or the lines of all
-/// hosts if there are no uplinks.
+/// What loads are fractions of, in bits per second: the rate of the uplinks of all leaves or,
+/// without uplinks, the rate of the lines of all hosts.
 pub fn capacity(topology: &Topology) -> (&'static str, u64) {
     let leaves = topology.racks();
     let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();

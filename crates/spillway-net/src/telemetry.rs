@@ -4,11 +4,12 @@
 
 use spillway_engine::Time;
 
-/// The entries that a packet has room for (HPCC, section 4.1). On longer paths they lie elsewhere.
+/// The number of entries for which a packet has room (HPCC, section 4.1). On longer paths the
+/// entries lie elsewhere.
 const HOPS: usize = 5;
 
-/// What a port writes: its state when it begins to send the packet. All of it is the whole port's,
-/// with all of its queues.
+/// What a port writes: its state when it begins to send the packet. All numbers are about the whole
+/// port with all its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hop {
     /// The time.
@@ -21,17 +22,18 @@ pub struct Hop {
     pub ps_per_byte: f64,
 }
 
-/// How exactly telemetry is told.
+/// How exact telemetry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fields {
     /// Exactly.
     Exact,
-    /// As in HPCC's 64 bits for every port: nanoseconds in 24 bits, multiples of 128 bytes sent in
-    /// 20, and of 80 bytes queued in 17, all rounded down. Both units are multiplied by this.
+    /// Rounded as in HPCC's 64 bits for every port: nanoseconds in 24 bits, multiples of 128 bytes
+    /// sent in 20 bits, and multiples of 80 bytes queued in 17 bits. All are rounded down. The
+    /// number multiplies both units.
     Rounded(u64),
 }
 
-/// What an entry of a port tells beside an earlier one.
+/// What an entry of a port shows in comparison with an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The picoseconds in between.
@@ -43,7 +45,7 @@ pub struct Difference {
 }
 
 impl Fields {
-    /// What an entry tells beside one that was written earlier. Rounded times may be the same.
+    /// Compares an entry with one that was written earlier. Rounded times may be the same.
     pub fn compare(self, now: &Hop, before: &Hop) -> Difference {
         let least = now.queue_bytes.min(before.queue_bytes);
         match self {
@@ -120,7 +122,8 @@ impl Telemetry {
         self.all.push(hop);
     }
 
-    /// Each port's entry together with its entry in `before`; none if these are other ports.
+    /// Each port's entry together with its entry in `before`. Empty if `before` is about other
+    /// ports.
     pub fn since<'a>(&'a self, before: &'a Telemetry) -> impl Iterator<Item = (&'a Hop, &'a Hop)> {
         let same = self.count == before.count;
         self.hops().iter().zip(before.hops()).filter(move |(now, before)| {

@@ -56,7 +56,7 @@ pub(crate) fn scenario(text: &str, flows: &[Listed]) -> Scenario {
     scenario_of(text, &columns(flows))
 }
 
-/// The same with all columns that a list may have.
+/// As `scenario`, with all columns that a list may have.
 pub(crate) fn scenario_of(text: &str, list: &FlowColumns) -> Scenario {
     let text = format!("{text}\n[[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\"\n");
     let mut given: Table = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -118,7 +118,7 @@ impl Bench {
         Bench::with(text, Shortcuts::ALL)
     }
 
-    /// The same with only these shortcuts.
+    /// As `new`, with these shortcuts only.
     pub fn with(text: &str, shortcuts: Shortcuts) -> Bench {
         Bench::of(scenario(&format!("duration = \"1ms\"\n{text}"), &[(0, 1, 1, 0)]), shortcuts)
     }
@@ -171,7 +171,7 @@ impl Bench {
         (event.time.ps(), kind, number)
     }
 
-    /// The same for so many events.
+    /// As `step`, for so many events.
     pub fn steps<const N: usize>(&mut self) -> [(u64, Kind, u32); N] {
         [(); N].map(|()| self.step())
     }

@@ -29,7 +29,7 @@ impl Base {
         }
     }
 
-    /// That of a flow which takes at least the time `ideal`.
+    /// The base of a flow that takes at least the time `ideal`.
     pub fn of_flow(&self, spec: &FlowSpec, ideal: Time) -> Time {
         match self {
             Base::Published { propagation, rates } if spec.size != FlowSpec::ENDLESS => {

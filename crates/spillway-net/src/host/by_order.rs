@@ -1,5 +1,5 @@
-//! Flows whose sender finds losses by the order of its packets: the simulator tells it which of
-//! them were dropped, and nothing but counts hangs on that.
+//! Flows whose sender finds losses by the order of its packets. The simulator tells the sender
+//! which of its packets were dropped. Only counts depend on this.
 
 use super::Hosts;
 use super::ends::Driver;
@@ -7,7 +7,8 @@ use crate::network::Network;
 use spillway_switch::packet::{PacketId, flags};
 
 impl Hosts {
-    /// A packet was lost. If it has a number, or answers one that has, the sender's counts need it.
+    /// A packet was lost. If the packet has a number, or answers a packet that has one, the
+    /// sender's counts need to know.
     #[cold]
     pub fn note_number_of_lost(&mut self, net: &Network, slot: u32, id: PacketId) {
         let packet_flags = net.packets[id].flags;

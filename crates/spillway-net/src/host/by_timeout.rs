@@ -1,5 +1,5 @@
-//! The sending end of a flow whose sender learns of losses by timeouts alone: its packets say what
-//! is left of the flow, and it may leave out what has arrived.
+//! The sending end of a flow whose sender learns of losses by timeouts alone. The packets of such a
+//! flow say how much of it is left. The sender may leave out data that has arrived.
 
 use super::Hosts;
 use super::ends::{Driver, SendingEnd};

@@ -1,4 +1,4 @@
-//! Connections that stay open: those that are idle, and which one a flow takes.
+//! Connections that stay open: which of them are idle, and which one a flow takes.
 
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
@@ -15,7 +15,8 @@ struct Between {
     ack_path: Option<u32>,
 }
 
-/// A connection whose last flow has everything acknowledged. Packets of that may be left.
+/// A connection whose last flow has been acknowledged completely. Packets of that flow may still be
+/// under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Idle {
     /// The number of the flow that opened it.
@@ -41,14 +42,15 @@ impl Between {
 }
 
 impl Connections {
-    /// The connection of this flow, whose sender has everything acknowledged, becomes idle.
+    /// The connection of this flow becomes idle: its sender has everything acknowledged.
     pub fn leave(&mut self, spec: &FlowSpec, idle: Idle) {
         let before =
             self.idle.insert((Between::of(spec), idle.connection), (idle.slot, idle.since));
         debug_assert_eq!(before, None, "a connection has one flow at a time");
     }
 
-    /// The connection that a flow takes: of those that are idle, the one that was opened first.
+    /// The connection that a flow takes: of the idle ones that suit it, the one that was opened
+    /// first.
     pub fn take(&mut self, spec: &FlowSpec) -> Option<Idle> {
         let between = Between::of(spec);
         let (&key, _) = self.idle.range((between, 0)..=(between, u32::MAX)).next()?;

@@ -1,9 +1,9 @@
 //! The two ends of every flow that is alive: what the sending host knows of it, and what the
 //! receiving host knows.
 //!
-//! Neither end looks at the other. What one must know of the other travels in packets, and the
-//! sending end is told of losses. Only the question whether a flow is over adds up the packets of
-//! both ends.
+//! Neither end looks at the other. If one must know something of the other, a packet carries it;
+//! the sending end is also told of losses. Only to find out whether a flow is over, the packets of
+//! both ends are added up.
 
 use super::open_loop::Clock;
 use super::priority::Held;
@@ -15,8 +15,8 @@ use crate::transport::sender::Sender;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// The sending end of a flow. Its cache lines hold, in order, what every packet needs, the rest,
-/// and the sender's state.
+/// The sending end of a flow. Its cache lines hold, in this order: what every packet needs, the
+/// rest, and the sender's state.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SendingEnd {
@@ -43,17 +43,18 @@ pub(crate) enum Driver {
 pub(crate) enum Sending {
     /// As many as the window allows. A clock sends by none of these ways.
     ByWindow,
-    /// The same, with a number on each packet.
+    /// As `ByWindow`, with a number on each packet.
     Numbered,
-    /// The same, in bursts.
+    /// As `ByWindow`, in bursts.
     InBursts,
-    /// One by one: they are paced, or the sender has one timeout for all of them, or is told which
-    /// of them its own host drops.
+    /// One by one. This is so if segments are paced, if the sender has one timeout for all of them,
+    /// or if it is told which of them its own host drops.
     Singly,
 }
 
 impl Sending {
-    /// That of a flow whose sender may be told what its own host drops (`is_told`).
+    /// How a flow's segments are sent. `is_told` says whether its sender is told of drops at its
+    /// own host.
     pub fn of(closed: &ClosedLoop, is_told: bool) -> Sending {
         if closed.paces() || closed.timeouts.is_some() || is_told {
             Sending::Singly
@@ -73,11 +74,11 @@ impl Sending {
 pub(crate) struct Outgoing {
     /// When its pending timer event is due.
     pub timer: Time,
-    /// The longest backlog of its host's line with which its window may still grow.
+    /// The longest backlog of its host's line with which the flow's window may still grow.
     pub host_backlog: Time,
     /// Its number.
     pub id: u32,
-    /// Packets sent from here, less those that came back and those reported lost.
+    /// Packets sent by this end, less those that came back and those that were reported lost.
     pub packets: i32,
     /// What chooses the path of its data.
     pub path: u32,
@@ -89,19 +90,19 @@ pub(crate) struct Outgoing {
     pub data_flags: u16,
     /// How its segments are sent.
     pub sending: Sending,
-    /// Whether its place is kept when it is over, for the next flow of its connection.
+    /// Whether its place is kept when the flow is over, for the next flow of its connection.
     pub leaves_open: bool,
-    /// The priority of its new packets, up to some byte.
+    /// The priority of its new packets, and up to which byte it holds.
     pub held: Held,
     /// The flow that was asked for.
     pub spec: FlowSpec,
-    /// The number of its first byte on its connection, on which bytes are numbered on from flow to
-    /// flow. Packets number them within the flow.
+    /// The number of its first byte on its connection. There, bytes are numbered on from flow to
+    /// flow. In packets, they are numbered within the flow.
     pub first_byte: u64,
     /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
     pub pace_timer: Time,
-    /// When its packet was handed to the NIC that waits there, if it hands over one at a time;
-    /// [`Time::MAX`] if none waits.
+    /// For a flow that hands packets to the NIC one at a time: when it handed over the packet that
+    /// waits there. [`Time::MAX`] if none waits.
     pub handed_at: Time,
     /// The least time in which it could complete.
     pub ideal: Time,
@@ -109,8 +110,8 @@ pub(crate) struct Outgoing {
     pub acked_at: Time,
     /// The number of the flow that opened its connection.
     pub connection: u32,
-    /// The first byte that had never been sent when its tagger last took it back to the best level,
-    /// if it ever did.
+    /// The first byte that had never been sent when the flow's tagger last took the flow back to
+    /// the best level. `None` if that never happened.
     pub restart: Option<u64>,
     /// Its timeouts so far.
     pub timeouts: u32,
@@ -123,8 +124,8 @@ pub(crate) struct Outgoing {
 #[repr(C, align(64))]
 pub(crate) struct ReceivingEnd {
     pub receiver: Receiver,
-    /// When this many bytes have arrived in order, something is to be noted; `u64::MAX` if nothing
-    /// is any more.
+    /// When this many bytes have arrived in order, something must be noted. `u64::MAX` if nothing
+    /// is left to be noted.
     pub awaits: u64,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
@@ -138,14 +139,14 @@ pub(crate) struct ReceivingEnd {
     pub transport: u16,
     /// The number of its class.
     pub class: u16,
-    /// Packets made here, less those that ended here.
+    /// Packets made by this end, less those that ended here.
     pub packets: i32,
-    /// Data packets that brought nothing new.
+    /// Data packets that arrived with no new data.
     pub arrived_twice: u32,
     /// When its last byte arrived; [`Time::MAX`] before.
     pub completed_at: Time,
-    /// When the last byte that was sent on the way up arrived; [`Time::MAX`] before. Only known
-    /// where it is recorded.
+    /// When the last byte arrived that was sent on the way up to better levels; [`Time::MAX`]
+    /// before. Only known if it is recorded.
     pub climbed_at: Time,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
     pub ack_timer: Time,
@@ -156,7 +157,7 @@ pub(crate) struct ReceivingEnd {
 }
 
 impl Outgoing {
-    /// Bytes of the flow from this one on, which is numbered on its connection.
+    /// Bytes of the flow from the byte `seq` of its connection on.
     #[inline(always)]
     pub fn remaining(&self, seq: u64) -> u64 {
         self.spec.size - (seq - self.first_byte)
@@ -188,7 +189,7 @@ pub(crate) struct Ends {
     sending: Vec<SendingEnd>,
     receiving: Vec<ReceivingEnd>,
     free: Vec<u32>,
-    /// What receiving ends that accept packets in order only keep besides, by their places.
+    /// What receiving ends that accept packets in order only keep in addition, by their places.
     in_order: Vec<InOrder>,
     /// The places, by the flows' numbers.
     by_number: BTreeMap<u32, u32>,
@@ -224,7 +225,7 @@ impl Ends {
         self.free.push(slot);
     }
 
-    /// Forgets a flow that is over, and keeps its place for the next one of its connection.
+    /// Forgets a flow that is over, and keeps its place for the next flow of its connection.
     pub fn rest(&mut self, slot: u32) {
         let known = self.by_number.remove(&event::id(self.sending(slot).flow.id));
         assert_eq!(known, Some(slot), "a flow is removed once");
@@ -233,9 +234,9 @@ impl Ends {
         }
     }
 
-    /// The place for the next flow of a connection: that of the last one or, while packets of that
-    /// are left, another one with a copy of its sender. What they bring then changes nothing for
-    /// the next flow.
+    /// The place for the next flow of a connection. Usually it is the place of the last flow. While
+    /// packets of the last flow are left, it is another place, with a copy of the sender. So these
+    /// packets change nothing for the next flow.
     pub fn place_for_next(&mut self, slot: u32) -> u32 {
         if self.is_over(slot) {
             return slot;
@@ -257,21 +258,21 @@ impl Ends {
         &self.sending[slot as usize]
     }
 
-    /// The same, mutable.
+    /// The sending end at a place, mutable.
     #[inline]
     pub fn sending_mut(&mut self, slot: u32) -> &mut SendingEnd {
         &mut self.sending[slot as usize]
     }
 
-    /// Both ends at a place, the sending end mutable. Only a sender that knows more than a network
-    /// would tell it needs both.
+    /// Both ends at a place, the sending end mutable. Only needed for a sender that knows more than
+    /// a network would tell it.
     #[inline]
     pub fn both_mut(&mut self, slot: u32) -> (&mut SendingEnd, &ReceivingEnd) {
         (&mut self.sending[slot as usize], &self.receiving[slot as usize])
     }
 
-    /// The receiving end at a place, which accepts packets in order only, and what it keeps
-    /// besides.
+    /// The receiving end at a place, which accepts packets in order only, and what it keeps in
+    /// addition.
     pub fn in_order_mut(&mut self, slot: u32) -> (&mut ReceivingEnd, &mut InOrder) {
         let place = slot as usize;
         if place >= self.in_order.len() {
@@ -280,7 +281,7 @@ impl Ends {
         (&mut self.receiving[place], &mut self.in_order[place])
     }
 
-    /// Packets of the flow at a place that came too early and were discarded.
+    /// Packets of the flow at a place that were discarded because they came too early.
     pub fn discarded(&self, slot: u32) -> u32 {
         self.in_order.get(slot as usize).map_or(0, |state| state.discarded)
     }
@@ -291,7 +292,7 @@ impl Ends {
         &self.receiving[slot as usize]
     }
 
-    /// The same, mutable.
+    /// The receiving end at a place, mutable.
     #[inline]
     pub fn receiving_mut(&mut self, slot: u32) -> &mut ReceivingEnd {
         &mut self.receiving[slot as usize]
@@ -309,7 +310,7 @@ impl Ends {
         self.by_number.get(&number).copied()
     }
 
-    /// Bytes of memory: there are as many places as flows were ever alive at once.
+    /// Bytes of memory. There are as many places as there ever were flows alive at once.
     pub fn bytes(&self) -> u64 {
         let ends = size_of_val(self.sending.as_slice()) + size_of_val(self.receiving.as_slice());
         (ends + size_of_val(self.in_order.as_slice())) as u64
@@ -425,7 +426,7 @@ mod tests {
         assert_eq!((other, ends.sending(slot).flow.leaves_open), (1, false));
         let (sending, receiving) = flow(4, false);
         ends.renew(other, sending.flow, receiving);
-        // The sender is the one that the flow before has left, and that flow is still known.
+        // The sender is the one that the last flow has left. That flow is still known.
         assert!(ends.sending(other).is_done());
         assert_eq!((ends.slot_of(3), ends.slot_of(4)), (Some(slot), Some(other)));
         ends.sending_mut(slot).flow.packets = 0;

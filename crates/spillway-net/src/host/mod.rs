@@ -40,16 +40,17 @@ use spillway_switch::packet::{PacketId, flags};
 pub(crate) struct Hosts {
     pub ends: Ends,
     connections: Connections,
-    /// The ports of flows, where switches hash them.
+    /// The ports of flows, if switches hash them.
     ports: Ports,
-    /// Whether AQMs must be told connections, since some stay open.
+    /// Whether AQMs must be told the connections of packets, since some connections stay open.
     names_connections: bool,
     /// Selective acks: the ranges that acks report.
     sacks: SideTable<SackBlocks>,
     /// When receivers may next tell senders of marks.
     told: Told,
-    /// A flow that is over. The simulation writes its row and frees its place. [`NONE_OVER`] if it
-    /// is only to look at those that are complete and for which others wait.
+    /// A flow that became over. The simulation writes its row and frees its place. [`NONE_OVER`] if
+    /// no flow is over, but the simulation must look at flows that are complete and for which
+    /// others wait.
     over: Option<u32>,
     /// Flows alive that are not complete.
     pub unfinished: u64,
@@ -60,10 +61,10 @@ pub(crate) struct Hosts {
     completion: Completion,
     /// What slowdowns in the summary are relative to.
     pub base: Base,
-    /// Flows for which others wait, and which have become complete, with the hosts where they are.
-    /// The simulation takes them.
+    /// Flows that have become complete and for which others wait, with the hosts at which they are
+    /// complete. The simulation takes them.
     pub awaited: Vec<(FlowSpec, u32)>,
-    /// What becomes of flows, if somebody looks at it.
+    /// What becomes of flows, if the run is observed.
     pub observed: Option<Box<ObservedFlows>>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct Tally {
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Tail-loss probes, and those of them that were sent in the place of a timeout.
+    /// Tail-loss probes, and how many of them were sent in place of a timeout.
     pub probes: [u64; 2],
     /// Payload that arrived in the window of measurement, by class, each byte counted once.
     pub delivered_bytes: Vec<u64>,
@@ -111,7 +112,8 @@ impl Hosts {
         }
     }
 
-    /// A packet of data, or another one, was lost: the sending end is told.
+    /// A packet was lost that the sending end had made. `is_data` says whether it was a data
+    /// packet.
     pub fn on_lost(&mut self, slot: u32, is_data: bool) {
         let flow = &mut self.ends.sending_mut(slot).flow;
         flow.packets -= 1;
@@ -128,12 +130,12 @@ impl Hosts {
         }
     }
 
-    /// Whether a flow is complete at its sender, and not at its receiver.
+    /// Whether a flow is complete at its sender rather than at its receiver.
     fn ends_at_sender(&self, slot: u32) -> bool {
         self.completion == Completion::LastAck && self.ends.sending(slot).sender().is_some()
     }
 
-    /// Counts a flow that is complete now. Others that wait for it may be released.
+    /// Counts a flow that is complete now. Flows that wait for it may be released.
     #[cold]
     fn count_complete(&mut self, slot: u32) {
         self.unfinished -= 1;
@@ -147,7 +149,7 @@ impl Hosts {
         }
     }
 
-    /// Whether a flow became over in this event, or complete while others wait for it.
+    /// Whether in this event a flow became over, or became complete while others wait for it.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.over.is_some()
@@ -158,11 +160,11 @@ impl Hosts {
         self.over.take().filter(|&slot| slot != NONE_OVER)
     }
 
-    /// Removes a flow whose row has been written. If no other one has taken its connection yet,
-    /// its place is kept for that.
+    /// Removes a flow whose row has been written. If no other flow has taken its connection yet,
+    /// its place is kept for the next one.
     pub fn remove(&mut self, slot: u32) {
         if self.completed_at(slot) == Time::MAX {
-            // A part of an open-loop flow was lost, or the run has ended.
+            // A packet of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
             let is_finite = self.ends.sending(slot).flow.spec.size != FlowSpec::ENDLESS;
             self.incomplete += u64::from(is_finite);

@@ -1,4 +1,4 @@
-//! Notifications of congestion: packets by which a receiver tells a sender that others were marked.
+//! Notifications of congestion: packets by which a receiver tells a sender of marked packets.
 
 use super::Hosts;
 use super::ends::Driver;
@@ -8,7 +8,8 @@ use crate::transport::receiver::Notifications;
 use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
 
-/// When each flow may be told again, by its place. An entry of an earlier flow does not count.
+/// When the sender of each flow may be told again, by the flow's place. An entry of an earlier flow
+/// does not count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told(Vec<Entry>);
 
@@ -20,7 +21,8 @@ struct Entry {
 }
 
 impl Told {
-    /// Whether the flow with this number and place may be told now. If so, it may not for a while.
+    /// Whether the flow with this number and place may be told now. If so, it may not be told again
+    /// for `interval`.
     fn take(&mut self, now: Time, (flow, slot): (u32, u32), interval: Time) -> bool {
         let place = slot as usize;
         if place >= self.0.len() {
@@ -41,7 +43,7 @@ impl Told {
 }
 
 impl Hosts {
-    /// A marked packet has arrived: its sender is told, unless it was told a short time ago.
+    /// A marked packet has arrived. Its sender is told, unless it was told a short time ago.
     #[cold]
     pub(super) fn notify(&mut self, net: &mut Network, slot: u32, settings: &Notifications) {
         let end = self.ends.receiving_mut(slot);

@@ -1,19 +1,19 @@
-//! What becomes of flows, for those who look at a run from outside.
+//! Counts what becomes of flows, for observers outside the run.
 
 use super::Hosts;
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
-/// Counts by class since flows are observed, and the latest flows that have become complete.
+/// Counts by class since the observation began, and the latest flows that have become complete.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedFlows {
     pub started: Vec<u64>,
     pub completed: Vec<u64>,
-    /// Payload of flows that are over, which may have been there before they were observed.
+    /// Payload of flows that are over. Some of it may have arrived before the observation began.
     pub delivered: Vec<u64>,
     /// The latest complete flows, if they are kept, in the order of completion.
     kept: Option<VecDeque<Completed>>,
-    /// How many of them have been forgotten.
+    /// How many complete flows have been forgotten.
     forgotten: u64,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Completed {
 }
 
 impl Completed {
-    /// The time that it took over the base.
+    /// The time that the flow took, divided by the base.
     pub fn slowdown(&self) -> f64 {
         self.fct.ps() as f64 / self.base.ps().max(1) as f64
     }
@@ -50,7 +50,8 @@ impl ObservedFlows {
         self.forgotten + self.kept.as_ref().map_or(0, |kept| kept.len() as u64)
     }
 
-    /// The flows of some classes that have become complete after so many of all.
+    /// The complete flows of some classes. Of the flows of all classes, the first `number` to
+    /// become complete are left out.
     pub fn kept_since<'a>(
         &'a self,
         number: u64,
@@ -60,7 +61,7 @@ impl ObservedFlows {
         since.filter(|each| classes.contains(&each.class))
     }
 
-    /// Forgets all but those that have become complete after so many of all.
+    /// Forgets the first `number` flows to become complete.
     pub fn forget_before(&mut self, number: u64) {
         let place = self.place_of(number);
         if let Some(kept) = &mut self.kept {
@@ -75,7 +76,7 @@ impl ObservedFlows {
 }
 
 impl Hosts {
-    /// Observes flows from now on, and keeps those that become complete if that is asked for.
+    /// Observes flows from now on. `keeps` says whether complete flows are kept.
     pub fn observe_flows(&mut self, keeps: bool) {
         let classes = self.tally.delivered_bytes.len();
         let observed = self.observed.get_or_insert_with(|| Box::new(ObservedFlows::new(classes)));

@@ -1,4 +1,5 @@
-//! The ports of flows, which switches hash where they choose as those of the RDMA simulators do.
+//! The ports of flows. Switches hash them if they choose next hops as those of the RDMA simulators
+//! do.
 
 use super::Hosts;
 use super::connections::Idle;
@@ -6,7 +7,7 @@ use crate::flow::FlowSpec;
 use crate::routing::murmur3;
 use std::collections::BTreeMap;
 
-/// How many connections each host has opened to each other.
+/// How many connections each host has opened to each other host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ports {
     opened: BTreeMap<(u32, u32), u32>,
@@ -31,7 +32,7 @@ impl Hosts {
     /// The port of a flow that starts, on an idle connection or on one that it opens.
     pub(super) fn port_of(&mut self, spec: &FlowSpec, idle: Option<Idle>) -> u16 {
         let Some(Idle { slot, .. }) = idle else { return self.ports.open(spec) };
-        // What is given is no hash. If both paths are given, nobody asks for the port.
+        // A path that is given is no hash. If both paths are given, the port is not needed.
         match spec.path {
             None => self.ends.sending(slot).flow.path as u16,
             Some(_) => self.ends.receiving(slot).ack_path as u16,

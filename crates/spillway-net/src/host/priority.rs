@@ -5,11 +5,11 @@ use crate::tagging::{self, Tagging};
 use crate::transport::sender::Piece;
 use spillway_switch::packet::NO_PRIORITY;
 
-/// Acks and the packets of a handshake have no priority: NICs and switches have a queue for them.
+/// Acks and packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 
-/// The priority that a flow's latest new packet was given, and the byte of the flow before which
-/// further new packets have it, too.
+/// The priority that a flow's latest new packet was given. New packets that begin before the byte
+/// `until` of the flow have it too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     until: u32,
@@ -17,12 +17,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Nothing: the priority of the next packet must be found.
+    /// Nothing is held: the priority of the next packet must be found.
     pub const NONE: Held = Held { until: 0, priority: NO_PRIORITY };
 }
 
-/// A data packet has the priority that its tagger gives it, or else its flow's, if the flow has
-/// one. `next` is the first byte of the flow that was never sent before.
+/// The priority of a data packet: the one that its tagger gives it or, without a tagger, the flow's
+/// own, if the flow has one. `next` is the first byte of the flow that was never sent before.
 #[inline(always)]
 pub(super) fn of_data(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let seq = piece.seq - flow.first_byte;
@@ -32,7 +32,8 @@ pub(super) fn of_data(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &T
     }
 }
 
-/// The same where it must be found: for a repair, or where the latest one holds no longer.
+/// As `of_data`, if the priority must be found: for a retransmission, or if the latest priority
+/// does not hold any more.
 #[inline(never)]
 fn found(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let &Piece { seq, payload, again } = piece;
@@ -77,7 +78,7 @@ mod tests {
         })
     }
 
-    /// The queues of their ports in which these four wait, when each finds its port busy.
+    /// The queues of their ports in which these four packets wait, if each finds its port busy.
     fn queues(of_flow: Option<u8>) -> [Vec<u8>; 4] {
         let queues = "switch = { queues_per_port = 4, ack_queue = 1, data_queue = 2 }";
         let mut bench = bench(queues, of_flow);

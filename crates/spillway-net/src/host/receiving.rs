@@ -34,8 +34,8 @@ impl Hosts {
         self.on_unexpected_data(net, scenario, closed, host, id);
     }
 
-    /// A data packet that is out of order, or that is not answered by exactly its own ack: it may
-    /// trigger no ack, two acks, or one for the packets before it.
+    /// Handles a data packet that is out of order, or that is not answered by exactly its own ack.
+    /// Such a packet may trigger no ack, two acks, or an ack for the packets before it.
     #[inline(never)]
     fn on_unexpected_data(
         &mut self,
@@ -118,7 +118,8 @@ impl Hosts {
         }
     }
 
-    /// What was waited for is there: all that was sent on the way up, the whole flow, or both.
+    /// The awaited bytes have arrived: all that was sent on the way up to better levels, the whole
+    /// flow, or both.
     #[cold]
     fn note_awaited(&mut self, now: Time, slot: u32) {
         let end = self.ends.receiving_mut(slot);
@@ -133,7 +134,7 @@ impl Hosts {
         }
     }
 
-    /// Turns a packet that has arrived into an ack and sends it back.
+    /// Turns an arrived packet into an ack and sends it back.
     #[inline(always)]
     fn reply(
         &mut self,
@@ -162,7 +163,7 @@ impl Hosts {
         net.relaunch(host, id);
     }
 
-    /// The time of a delayed ack has come, unless it was put off meanwhile.
+    /// The time of a delayed ack has come. The receiver may have put the ack off meanwhile.
     pub fn on_ack_due(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let Some(slot) = self.ends.slot_of(number) else { return };
         let end = self.ends.receiving_mut(slot);
@@ -200,8 +201,8 @@ fn segment_of(net: &Network, id: PacketId) -> (Segment, u32) {
     (segment, contents.slot)
 }
 
-/// Schedules an event for the ack that the receiver delays, if it delays one and none is pending.
-/// Deadlines only move later: an event that comes too early is scheduled again.
+/// If the receiver delays an ack and no event is pending, schedules an event for the ack. Deadlines
+/// only move later: an event that comes too early is scheduled again.
 fn set_ack_timer(net: &mut Network, end: &mut ReceivingEnd) {
     let deadline = end.receiver.ack_deadline;
     if deadline < Time::MAX && end.ack_timer == Time::MAX {
@@ -218,7 +219,7 @@ mod tests {
     use crate::testing::{Bench, NS, STAR, US, flow, transport};
     use crate::transport::receiver::SackBlocks;
 
-    /// A flow from host 0 to host 1, whose data a test brings by hand: only the request for a
+    /// A flow from host 0 to host 1. The test delivers its data by hand: only the request for a
     /// connection is on its way.
     fn bench(kind: &str, more: &str, size: u64) -> (Bench, u32) {
         let more = format!("handshake = true{more}");
@@ -244,8 +245,8 @@ mod tests {
         bench.hosts.on_data(&mut bench.net, &bench.scenario, 1, id);
     }
 
-    /// Which byte an ack asks for, whether it echoes a mark, when the packet was sent for which it
-    /// is, in nanoseconds, and the ranges that it reports.
+    /// An ack: the byte that it asks for, whether it echoes a mark, when the acknowledged packet
+    /// was sent in nanoseconds, and the ranges that it reports.
     type Told = (u64, bool, u64, Option<SackBlocks>);
 
     /// The acks that host 1 has sent.
@@ -264,8 +265,8 @@ mod tests {
         Some([(from, to), (0, 0), (0, 0)])
     }
 
-    /// Packets made by the sender and the receiver of the flow, less those that are gone: all that
-    /// there are.
+    /// Packets made by the sender and by the receiver of the flow, less those that are gone. All
+    /// packets that are left are among them.
     fn count(bench: &Bench) -> (i32, i32) {
         let ends = &bench.hosts.ends;
         let counted = ends.sending(0).flow.packets + ends.receiving(0).packets;
@@ -346,7 +347,7 @@ mod tests {
         arrives(&mut bench, 2 * US, (1_920, 960), flags::TELEMETRY | flags::CE);
         let expected = [(960, false, 500, None), (960, true, 1_500, range(1_920, 2_880))];
         assert_eq!(acks(&bench), expected);
-        // Both carry what switches wrote on the packet that caused them.
+        // Both carry the telemetry of the packet that caused them.
         for id in bench.on_line(1) {
             let telemetry = bench.net.telemetry.get(id).unwrap();
             assert_eq!(telemetry.hops().iter().map(|hop| hop.sent_bytes).next(), Some(1_920));
@@ -369,7 +370,8 @@ mod tests {
         assert_eq!(bench.hosts.tally.delivered_bytes, [1_000]);
     }
 
-    /// Two packets are sent on the way up. The second of them is lost, and comes after the others.
+    /// Two packets are sent on the way up. The second of them is lost, and arrives after the
+    /// others.
     #[test]
     fn climbing_is_over_when_all_that_was_sent_on_the_way_up_is_there() {
         let tagging = ", tagging = { kind = \"qclimb\", thresholds = [], acks = \"with-first\" }";

@@ -26,14 +26,14 @@ impl Hosts {
         }
     }
 
-    /// The same for an ack that carries what most do not.
+    /// As `on_ack`, for an ack that carries what most acks do not.
     #[inline(never)]
     fn take_carrying_ack(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
         self.take_ack::<true>(net, scenario, id);
     }
 
-    /// Takes an ack. One that carries nothing more is the usual case: with `CARRIES` false most
-    /// questions are answered at compile time.
+    /// Takes an ack. The usual ack carries nothing more. For it (`CARRIES` is false) most questions
+    /// are answered at compile time.
     #[inline(always)]
     fn take_ack<const CARRIES: bool>(
         &mut self,
@@ -102,7 +102,7 @@ impl Hosts {
         send_by_window::<false>(net, flow, sender, transport, closed, slot, repairs);
     }
 
-    /// The same for a sender that numbers its packets.
+    /// As `send_pieces`, for a sender that numbers its packets.
     #[inline(never)]
     fn send_numbered_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -112,9 +112,9 @@ impl Hosts {
         send_by_window::<true>(net, flow, sender, transport, closed, slot, repairs);
     }
 
-    /// The same, segment by segment, for a sender that paces, which needs an event when its next
-    /// segment is not due yet, for one that has one timeout for all its segments, and for one that
-    /// is told what its own host drops.
+    /// As `send_pieces`, segment by segment. This is for three kinds of senders: one that paces,
+    /// which needs an event when its next segment is not due yet; one that has one timeout for all
+    /// its segments; and one that is told which packets its own host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -127,7 +127,7 @@ impl Hosts {
         let tells = scenario.tells_senders();
         let is_pair = scenario.nic.queue_pairs && closed.paces();
         if is_pair && flow.handed_at != Time::MAX {
-            // What is sent next is chosen when the packet that waits has left.
+            // The next segment is chosen when the packet that waits has left.
             return set_timer(net, flow, sender);
         }
         let wait = |net: &Network, host: u32| match closed.paces_from_nic && !is_pair {
@@ -185,7 +185,7 @@ impl Hosts {
                 self.tally.timeouts += u64::from(timeouts);
                 flow.timeouts += timeouts;
                 flow.held = Held::NONE;
-                // A connection that does not open tells nothing of what the flow has sent.
+                // If the connection does not open, this says nothing about what the flow has sent.
                 let has_begun = !sender.is_connecting();
                 if has_begun && transport.tagging.takes_back(sender.timeouts_in_a_row()) {
                     flow.restart = Some(sender.never_sent() - flow.first_byte);
@@ -209,8 +209,8 @@ impl Hosts {
         self.send_pieces(net, scenario, slot);
     }
 
-    /// A packet that waited at its NIC has left it. If its flow hands over one at a time, its pace
-    /// counts from now, and it may hand over the next.
+    /// A packet that waited at its NIC has left it. A flow that hands over one packet at a time may
+    /// hand over the next, and its pace counts from now.
     pub fn on_begun(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let Some(slot) = self.ends.slot_of(number) else { return };
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -229,7 +229,8 @@ impl Hosts {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         match driver {
             Driver::OpenLoop(_) => self.send_by_clock(net, scenario, slot),
-            // The packet has already been sent, because the window has grown.
+            // The event is outdated: the packet has been sent already, because the window has
+            // grown.
             Driver::ClosedLoop(_) if flow.pace_timer != net.now => {}
             Driver::ClosedLoop(sender) => {
                 flow.pace_timer = Time::MAX;
@@ -253,8 +254,9 @@ pub(super) fn closed_loop<'a>(
     }
 }
 
-/// What an ack carries that most do not: ranges that have arrived behind a gap, telemetry, and the
-/// number of the packet that it acknowledges. `first_byte` is that of its flow on its connection.
+/// What an ack carries that most acks do not: ranges that have arrived behind a gap, telemetry, and
+/// the number of the packet that it acknowledges. `first_byte` is the number of the flow's first
+/// byte on its connection.
 fn carried<'a>(
     sacks: &'a mut SideTable<SackBlocks>,
     net: &'a Network,
@@ -273,7 +275,7 @@ fn carried<'a>(
     )
 }
 
-/// Turns ranges of a flow's bytes into those of its connection's.
+/// Turns ranges of a flow's bytes into ranges of its connection's bytes.
 #[cold]
 fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     for (start, end) in blocks.iter_mut().filter(|(_, end)| *end > 0) {
@@ -281,8 +283,8 @@ fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     }
 }
 
-/// Sends segments as long as the sender's window allows, `NUMBERED` ones or others, and schedules
-/// its timer. Counts those that were sent before.
+/// Sends segments as long as the sender's window allows it, and schedules the sender's timer. With
+/// `NUMBERED`, packets get numbers. Counts the segments that were sent before.
 #[inline(always)]
 fn send_by_window<const NUMBERED: bool>(
     net: &mut Network,
@@ -306,7 +308,8 @@ fn send_by_window<const NUMBERED: bool>(
     set_timer(net, flow, sender);
 }
 
-/// The flags by which a sender tells the receiver something with the segment that it has just given.
+/// The flags by which a sender tells the receiver something with the segment that it has just
+/// handed out.
 #[inline(always)]
 pub(super) fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
     let cut = if sender.take_cut() { flags::CWR } else { 0 };
@@ -316,8 +319,8 @@ pub(super) fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
     }
 }
 
-/// Sends a segment of a flow as a packet with these flags besides. `next` is the first byte that was
-/// never sent, `remaining` what the packet says that the flow has left.
+/// Sends a segment of a flow as a packet with these additional flags. `next` is the first byte that
+/// was never sent. `remaining` is what the packet says that the flow has left.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
@@ -332,7 +335,7 @@ pub(super) fn send_piece(
     net.launch(flow.spec.src, packet, contents);
 }
 
-/// Sends a packet, which gets a number if its flow's packets have numbers.
+/// Sends a packet. It gets a number if its flow's packets have numbers.
 #[inline(always)]
 fn launch(
     net: &mut Network,

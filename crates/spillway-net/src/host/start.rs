@@ -118,7 +118,7 @@ impl Hosts {
     }
 }
 
-/// What the hashes of a connection are made of, besides its hosts.
+/// What the hashes of a connection are made of, apart from its hosts.
 #[derive(Clone, Copy)]
 enum Hashed {
     /// The number of the flow that opened it, and a seed.
@@ -128,7 +128,7 @@ enum Hashed {
 }
 
 impl Hashed {
-    /// What chooses the path of the data of a flow, or of the answers to them.
+    /// The value that chooses the path of a flow's data, or (`is_answer`) of the answers to them.
     fn path(self, spec: &FlowSpec, is_answer: bool) -> u32 {
         match self {
             Hashed::Connection { seed, id } => {
@@ -203,7 +203,7 @@ impl Ways<'_> {
         ideal
     }
 
-    /// The base RTT that the flow's transport compares with.
+    /// The base RTT with which the flow's transport compares its round trips.
     fn base_rtt(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
         match transport.closed_loop().is_some_and(ClosedLoop::measures_its_own_way) {
             true => self.unloaded_rtt(spec, transport, there, back),
@@ -222,7 +222,7 @@ impl Ways<'_> {
     fn least(&self, from: u32, to: u32, way: Way, packets: Packets) -> Time {
         let is_given = way.flags & flags::EXPLICIT_PATH != 0;
         let sprayed = self.scenario.routing.spreading == Spreading::Spray;
-        // Where links fail, a flow may have to take any path.
+        // If links fail, a flow may have to take any path.
         match is_given {
             _ if self.scenario.links_fail() => self.least_time_any_way(from, to, None, packets),
             false if sprayed => self.least_time_any_way(from, to, Some(&self.net.routing), packets),
@@ -248,10 +248,11 @@ impl Ways<'_> {
         ideal::least_time(&ideal::lines(topology, &path), packets)
     }
 
-    /// A lower bound for packets that may take different paths: the larger of two. One lets all
-    /// packets but the last pass at the rate of the hosts' lines, and then the last one on the
-    /// fastest path. The other adds up all packets' time at the narrowest stage and the least
-    /// propagation delay. Without `routing` any path may be taken, and there are no stages.
+    /// A lower bound for packets that may take different paths. It is the larger of two bounds. The
+    /// first lets all packets but the last pass at the rate of the hosts' lines, and then sends the
+    /// last one on the fastest path. The second adds up the time of all packets at the narrowest
+    /// stage and the least propagation delay. Without `routing` any path may be taken, and there
+    /// are no stages.
     fn least_time_any_way(
         &self,
         from: u32,
@@ -275,7 +276,7 @@ impl Ways<'_> {
     }
 }
 
-/// What chooses a packet's path, and its flags.
+/// A packet's path and its flags.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     path: u32,
@@ -340,7 +341,8 @@ mod tests {
         assert_ne!(first(flow(0, 1, 960)), first(flow(1, 0, 960)));
     }
 
-    /// The flow runs to its end and is removed: an ack comes after two lines there and two back.
+    /// The flow runs to its end and is removed. Returns its place. An ack comes after two lines
+    /// there and two back.
     fn run_to_the_end(bench: &mut Bench) -> u32 {
         loop {
             bench.step();

@@ -72,7 +72,7 @@ mod tests {
             let packet = net.packets[id];
             net.forward(0, 0, id, &packet);
         }
-        // Another, as large as the buffer, does not fit any more and is lost, too.
+        // Another packet, as large as the buffer, does not fit any more and is lost as well.
         let refused = net.packets.insert(Packet { size: 10_000, ..packet(2) }, Contents::default());
         let packet = net.packets[refused];
         net.forward(0, 0, refused, &packet);
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_nowhere_or_in_two_places_is_found() {
-        // It has vanished from its line, or from a NIC's or a switch's queue, but is not counted as
-        // lost.
+        // The packet has vanished from its line, or from the queue of a NIC or a switch, but is not
+        // counted as lost.
         let mut bench = sound();
         bench.net.lines[0].head = NO_PACKET;
         assert!(!bench.net.is_conserved());
@@ -133,7 +133,7 @@ mod tests {
         let now = bench.net.now;
         let (id, _) = bench.net.nics[0].release(now, &mut bench.net.packets).unwrap();
         assert!(!bench.net.is_conserved());
-        // The totals agree if it counts as lost, but its place in the arena is still taken.
+        // The totals agree if the packet counts as lost, but its place in the arena is still taken.
         bench.net.totals.lost_packets += 1;
         bench.net.totals.lost_bytes += 100;
         assert!(!bench.net.is_conserved());

@@ -1,17 +1,22 @@
 //! Ports that pause each other for ever.
 //!
-//! A paused queue class goes on when the account that paused it has sent enough of what it holds.
-//! If what it holds waits in queues that are paused themselves, it may never do so: a cycle of
-//! ports that wait for each other is a deadlock. It is found when it closes: when a pause acts, a
-//! packet joins a paused queue, or the last packet of an account leaves that is not stuck, and none
-//! is on its way (a dynamic threshold may rise later, but the account does not look at it any
-//! more); such a packet may also be lost with its link. A queue class is stuck if no frame is under
-//! way that lets it go on, and its account would still pause it after everything had been sent that
-//! does not wait in a stuck queue; what is found by taking out, from all paused queue classes,
-//! those that are not stuck, until none is left to be taken out.
+//! A paused queue class goes on when the account that paused it has sent enough of the packets that
+//! it holds. If these packets wait in queues that are paused themselves, that may never happen. A
+//! cycle of ports that wait for each other is a deadlock.
 //!
-//! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up
-//! and down a tree do not, and there nothing is looked for.
+//! A queue class is stuck if two things hold. No frame that lets it go on is under way. And its
+//! account would still pause it after everything had been sent that does not wait in a stuck queue,
+//! or the account holds only packets in stuck queues and no other packet is on its way to it. The
+//! search begins with all paused queue classes. It takes out those that are not stuck until none is
+//! left to be taken out.
+//!
+//! The simulator searches at every event that can close a cycle: a pause acts; a packet joins a
+//! paused queue; an account's last packet that is not stuck leaves, or is lost with its link. After
+//! the last of these events a dynamic threshold may still rise, but the account does not look at it
+//! any more.
+//!
+//! A deadlock needs routes that let lines depend on each other in a cycle. Shortest paths up and
+//! down a tree do not, so there the simulator does not search.
 
 use super::Network;
 use super::pausing::Stoppable;
@@ -27,17 +32,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A cycle of ports that pause each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Deadlock {
-    /// When it closed.
+    /// When the cycle closed.
     pub time: Time,
-    /// The lines on which its ports send, and their queue classes: each waits for the next one, and
-    /// the last for the first.
+    /// The lines on which the cycle's ports send, with their queue classes. Each waits for the next
+    /// one, and the last for the first.
     pub members: Vec<(u32, u8)>,
 }
 
-/// Looks for deadlocks.
+/// The search for deadlocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlocks {
-    /// The first one.
+    /// The first deadlock.
     pub found: Option<Deadlock>,
     /// Whether a deadlock ends the run.
     pub ends_run: bool,
@@ -64,8 +69,8 @@ impl Deadlocks {
     }
 }
 
-/// Whether routes let lines between switches depend on each other in a cycle: a packet on one may
-/// wait for the next.
+/// Whether routes let lines between switches depend on each other in a cycle. A line depends on the
+/// next line of a packet's path, because the packet may have to wait for it.
 fn has_cycle(topology: &Topology, routing: &Routing) -> bool {
     let racks: BTreeMap<u32, u32> =
         (0..topology.hosts()).map(|host| (topology.rack_of(host), host)).collect();
@@ -84,8 +89,8 @@ fn has_cycle(topology: &Topology, routing: &Routing) -> bool {
             }
         }
     }
-    // Lines from which nothing more is to be waited for are taken away, until none is left: or a
-    // cycle.
+    // Takes away the lines that wait for no line that is left, until there are no more of them. The
+    // lines that remain contain a cycle.
     let mut waited_for: BTreeMap<LineId, Vec<LineId>> = BTreeMap::new();
     let mut left: BTreeMap<LineId, usize> = BTreeMap::new();
     for (&line, onwards) in &next {
@@ -109,15 +114,15 @@ fn has_cycle(topology: &Topology, routing: &Routing) -> bool {
 }
 
 impl Network {
-    /// Routes have changed: cycles may have become possible. Packets may still be under way on old
-    /// routes, so what was possible stays possible.
+    /// Routes have changed, so cycles may have become possible. A cycle that was possible stays
+    /// possible, since packets may still be under way on old routes.
     pub(super) fn look_for_cycles(&mut self, topology: &Topology) {
         if let Some(deadlocks) = &mut self.deadlocks {
             deadlocks.is_possible |= has_cycle(topology, &self.routing);
         }
     }
 
-    /// Looks for a deadlock that has just closed, and ends the run if it is to end there.
+    /// Searches for a deadlock that has just closed. Ends the run if deadlocks end it.
     pub(super) fn look_for_deadlock(&mut self) {
         let looks = |deadlocks: &Deadlocks| deadlocks.is_possible && deadlocks.found.is_none();
         if !self.deadlocks.as_deref().is_some_and(looks) {
@@ -136,7 +141,7 @@ impl Network {
         }
     }
 
-    /// A packet has come to a switch, and has been queued at a port, or sent or lost at once.
+    /// A packet has come to a switch. It has been queued at a port, or it was sent or lost at once.
     pub(super) fn look_behind_arrival(&mut self, switch: u32, port: u32, queued: Option<PacketId>) {
         let Some(id) = queued else { return self.look_behind_departure(switch) };
         if self.switches[switch as usize].is_paused(port, self.packets[id].queue_class) {
@@ -144,8 +149,8 @@ impl Network {
         }
     }
 
-    /// A packet has left a switch. If an account stays paused, it may have been its last one that
-    /// could.
+    /// A packet has left a switch. If it was the last packet of an account that could leave, and
+    /// the account stays paused, a cycle may have closed.
     #[inline(never)]
     pub(super) fn look_behind_departure(&mut self, switch: u32) {
         let accounts = self.switches[switch as usize].accounts();
@@ -223,7 +228,8 @@ impl Network {
         switch.bytes_by_account(queue, &self.packets)
     }
 
-    /// The switch at a line's far end, and its account of what comes in there with a queue class.
+    /// The switch at a line's far end, and its account of packets that come in there with a queue
+    /// class.
     fn account_of(&self, line: u32, queue_class: u8) -> Option<(u32, u32)> {
         let (switch, pausing) = (self.lines[line as usize].to, self.pausing.as_ref()?);
         let port = pausing.reverse(line) - self.ports[switch as usize].first_line;
@@ -231,8 +237,8 @@ impl Network {
         Some((switch, account))
     }
 
-    /// A cycle among stuck queue classes: from each to the one that holds most of what its account
-    /// waits for.
+    /// A cycle among stuck queue classes. Each leads to the queue class that holds most of the
+    /// packets for which its account waits.
     fn cycle_of(&self, stuck: &BTreeSet<Stoppable>) -> Vec<Stoppable> {
         let mut path: Vec<Stoppable> = Vec::new();
         let mut at = *stuck.first().expect("some are stuck");

@@ -1,8 +1,9 @@
 //! Links that fail, recover, or lose packets.
 //!
-//! When a link fails, everything on it in both directions is lost, with the packet in transmission,
-//! and so is everything queued for it. Until routes change, packets sent to it are lost at once.
-//! When it recovers, it carries packets immediately; routes use it again after the same delay.
+//! When a link fails, everything on it is lost, in both directions, including the packets in
+//! transmission. Everything queued for it is lost too. Until routes change, packets sent to the
+//! link are lost at once. When the link recovers, it carries packets immediately. Routes use it
+//! again after the same delay.
 
 use super::Network;
 use crate::event::Kind;
@@ -23,11 +24,11 @@ pub(crate) struct Failures {
     loss: Vec<f64>,
     /// The random stream from which each line's losses are drawn.
     random: Vec<Stream>,
-    /// The number of failures of each line that switches know of: they learn of a change after a
+    /// The number of failures of each line that switches know of. They learn of a change after a
     /// delay.
     known: Vec<u32>,
-    /// The time that each line has saved through failures: a byte that a failure cuts short counts
-    /// as sent.
+    /// The time that failures have saved each line: a byte that a failure cuts short counts as
+    /// sent.
     cut_short: Vec<Time>,
 }
 
@@ -50,7 +51,8 @@ impl Failures {
         self.down.get(line as usize).is_some_and(|&failures| failures > 0)
     }
 
-    /// How much less time a line has spent sending than its sent bytes would take.
+    /// The difference between the time that a line's sent bytes would take and the time that the
+    /// line has spent sending. Failures cause it.
     pub fn cut_short(&self, line: u32) -> Time {
         self.cut_short.get(line as usize).copied().unwrap_or(Time::ZERO)
     }
@@ -88,7 +90,8 @@ impl Network {
                 is_impaired || self.writes_telemetry || self.whole_ns.is_some() || line.is_slow();
         }
         if let LinkChange::Down { reroute_after } = event.change {
-            // What was lost may have been the last that could have let a paused port go on.
+            // One of the lost packets may have been the last that could have let a paused port go
+            // on.
             self.look_for_deadlock();
             self.events.push(self.now + reroute_after, Kind::RouteChange.key(change));
         }
@@ -150,7 +153,7 @@ impl Network {
         }
     }
 
-    /// Decides whether a line loses the packet that is put on it; if so, loses it.
+    /// Decides whether a line loses the packet that is put on it. If it does, the packet is lost.
     #[cold]
     pub fn is_lost_on_line(&mut self, line_id: u32, id: PacketId) -> bool {
         let place = line_id as usize;

@@ -15,15 +15,17 @@ use std::collections::VecDeque;
 /// What waits at a host to be taken in, first come, first served.
 #[derive(Clone, Debug)]
 pub(crate) struct Intake {
-    /// None if it takes in packets as they arrive, but for those that wait.
+    /// The rate at which it takes in packets. `None` if it takes them in as they arrive. Even then
+    /// a packet waits while earlier ones are still to be taken in.
     rate: Option<Rate>,
     /// The most bytes that may wait.
     buffer: u64,
-    /// The most bytes that are not lossless: the others' room is theirs alone.
+    /// The most bytes of lossy packets that may wait. The rest of the buffer is for lossless
+    /// packets only.
     most_lossy: u64,
-    /// So many bytes of a lossless queue class pause it.
+    /// A lossless queue class is paused when so many of its bytes wait.
     threshold: u64,
-    /// How far below the threshold the queue class goes on.
+    /// A paused queue class goes on when this many bytes fewer than the threshold wait.
     resume_offset: u64,
     /// The queue classes of its packets at its switch.
     classes: PacketClasses,
@@ -31,12 +33,12 @@ pub(crate) struct Intake {
     waiting: VecDeque<PacketId>,
     bytes: u64,
     lossy_bytes: u64,
-    /// Bytes of each queue class, and whether it is paused.
+    /// For each queue class, the bytes that wait, and whether it is paused.
     by_class: Vec<(u64, bool)>,
 }
 
 impl Intake {
-    /// One for every host; none if all hosts take in packets as they arrive.
+    /// One for every host. Empty if all hosts take in packets as they arrive.
     pub fn of_hosts(scenario: &Scenario) -> Vec<Intake> {
         let Some(receiving) = &scenario.receiving else { return Vec::new() };
         let leaf = &scenario.tiers[0].settings;
@@ -63,7 +65,7 @@ impl Intake {
         hosts.map(of_host).collect()
     }
 
-    /// How long it takes in a packet.
+    /// How long it takes to take in a packet.
     fn time_of(&self, size: u64) -> Time {
         self.rate.map_or(Time::ZERO, |rate| rate.time_of(size))
     }
@@ -142,7 +144,8 @@ impl Network {
         Some(id)
     }
 
-    /// A host takes in packets at another rate from now on. What it is taking in keeps its time.
+    /// A host takes in packets at another rate from now on. The packet that it is taking in now
+    /// keeps its time.
     pub fn change_receive_rate(&mut self, host: u32, rate: Option<Rate>) {
         let Some(pausing) = &self.pausing else { unreachable!("such hosts can pause") };
         self.intakes[host as usize].rate = rate;
@@ -159,7 +162,7 @@ impl Network {
         self.send_pause((line, queue_class), pauses);
     }
 
-    /// A host's link has failed: it does not pause its switch any more.
+    /// A host's link has failed: the host does not pause its switch any more.
     pub(super) fn forget_intake(&mut self, host: u32) {
         if let Some(intake) = self.intakes.get_mut(host as usize) {
             intake.by_class.iter_mut().for_each(|(_, is_paused)| *is_paused = false);

@@ -1,7 +1,7 @@
 //! The network without its hosts: packets on lines and in switches.
 //!
-//! It knows nothing of flows. Its caller receives the packets that have reached their hosts, and
-//! collects those that were lost.
+//! The network knows nothing of flows. Its caller receives the packets that have reached their
+//! hosts, and collects those that were lost.
 
 mod audit;
 mod build;
@@ -40,7 +40,7 @@ use whole_ns::WholeNs;
 pub(crate) struct Lost {
     pub packet: PacketId,
     pub reason: DropReason,
-    /// The switch or host that it would have left next.
+    /// The switch or host that would have sent it next.
     pub at: Node,
     /// The queue that held it, or that it was meant for.
     pub queue: Option<QueueId>,
@@ -73,7 +73,7 @@ enum Chooser {
 }
 
 impl Chooser {
-    /// A choice for a packet at a switch, which has this number and this seed.
+    /// Chooses a next hop for a packet at the switch with this number and this seed.
     fn choose(&mut self, (switch, seed): (u32, u32), packet: &Packet, among: usize) -> usize {
         match self {
             Chooser::Spray(random) => random[switch as usize].below(among as u64) as usize,
@@ -107,16 +107,16 @@ pub(crate) struct Network {
     /// Rings below the queues of ports, by line, if there are any.
     port_fifos: Vec<Option<PortFifo>>,
     pub nic_queueing: NicQueueing,
-    /// In which queues packets wait at NICs.
+    /// The queues in which packets wait at NICs.
     nic_classes: PacketClasses,
-    /// Whether something is noted when packets that have waited at NICs begin to be sent.
+    /// Whether something must be done when a packet that has waited at a NIC begins to be sent.
     tells_begun: bool,
-    /// Whether flows are told of it.
+    /// Whether flows are told when such a packet begins to be sent.
     has_queue_pairs: bool,
     pub routing: Routing,
     /// Whether some transport asks switches for telemetry.
     pub writes_telemetry: bool,
-    /// Where times of transmission are cut to whole nanoseconds, what that has cut.
+    /// The time saved so far, if times of transmission are cut to whole nanoseconds.
     whole_ns: Option<WholeNs>,
     /// The telemetry that switches have written.
     pub telemetry: SideTable<Telemetry>,
@@ -125,11 +125,12 @@ pub(crate) struct Network {
     /// What chooses next hops, if it is not the hash of ECMP.
     chooser: Option<Chooser>,
     pub failures: Failures,
-    /// Pause frames and what they have stopped, if some priority is lossless.
+    /// Pause frames and the queue classes that they have stopped, if some priority is lossless.
     pub pausing: Option<Box<Pausing>>,
-    /// Cycles of ports that pause each other, where there can be some.
+    /// The search for ports that pause each other in a cycle, if there can be such a cycle.
     pub deadlocks: Option<Box<Deadlocks>>,
-    /// What hosts have still to take in, if they have a rate of their own for it.
+    /// The packets that wait at hosts to be taken in, if some hosts take in packets at a rate of
+    /// their own.
     intakes: Vec<Intake>,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
@@ -152,14 +153,14 @@ impl Network {
         self.sent_bytes_by(line_id, self.now)
     }
 
-    /// Bytes that a line has sent until a time, from which on nothing has happened.
+    /// Bytes that a line has sent until `time`. Nothing may have happened since then.
     pub fn sent_bytes_by(&self, line_id: u32, time: Time) -> u64 {
         let line = &self.lines[line_id as usize];
         line.accepted_bytes - line.byte_time.bytes_in(self.busy_until(line_id).since(time))
     }
 
-    /// How long a line has been sending until now: the time of what was put on it, less what is
-    /// still to be sent.
+    /// How long a line has been sending until now: the time of all bytes that were put on it, less
+    /// the time of those that it has still to send.
     pub fn busy_time(&self, line_id: u32) -> Time {
         let line = &self.lines[line_id as usize];
         let given = line.byte_time.time_of(line.accepted_bytes);
@@ -169,8 +170,8 @@ impl Network {
     }
 
     /// Prefetches what the next events will need: a line, the packet that arrives on it, and that
-    /// packet's contents if it arrives at a host. An event may concern something other than a line:
-    /// then an unrelated line is prefetched, which does no harm.
+    /// packet's contents if it arrives at a host. If an event concerns something other than a line,
+    /// an unrelated line is prefetched, which does no harm.
     #[inline(always)]
     pub fn look_ahead(&self) {
         prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
@@ -189,7 +190,8 @@ impl Network {
         let packet = *self.packets.get(id).filter(|packet| packet.time == self.now)?;
         line.take(&packet, &self.packets, &mut self.events);
         let (to, end) = (line.to, line.end);
-        // One combined condition, which is seldom true, costs a single branch.
+        // The conditions are combined without branches. Together they are seldom true, so one
+        // branch remains that is easy to predict.
         if line.waking.sends_when_empty() & line.waits & (line.head == NO_PACKET) {
             self.catch_up_line(line_id);
         }
@@ -244,11 +246,12 @@ impl Network {
         }
     }
 
-    /// Something is to be done at a switch before a packet that has arrived there is decided about:
-    /// its deferred ports catch up. Or the packet is handled apart, at a switch with lossless
-    /// priorities, at a host that is slow to take in packets, or where ports choose after arrivals.
-    /// These are always found here: others need not be told from them packet by packet. Returns
-    /// whether it has been.
+    /// Called before a packet that has arrived at a switch is decided about, if the switch's
+    /// timetable is due. Most switches let their deferred ports catch up, and the packet then goes
+    /// its usual way. Other nodes have a timetable that is always due and handle every packet
+    /// apart: switches with lossless priorities, hosts that are slow to take in packets, and
+    /// switches whose ports choose after arrivals. So no check for these nodes is needed for every
+    /// packet elsewhere. Returns whether the packet was handled apart.
     #[inline(never)]
     fn is_handled_apart(&mut self, line_id: u32, switch_id: u32, id: PacketId) -> bool {
         if !self.ports[switch_id as usize].waiting.is_always_due() {
@@ -264,8 +267,8 @@ impl Network {
     }
 
     /// The port by which a packet leaves a switch; `None` if no route leads to its destination.
-    /// What is handled apart has a copy of its own: the choice is inlined into its only caller
-    /// elsewhere.
+    /// Packets that are handled apart use a second copy of this function (`APART`). The first copy
+    /// then has a single caller, into which it is inlined.
     #[inline(always)]
     fn next_port<const APART: bool>(
         &mut self,
@@ -278,7 +281,8 @@ impl Network {
             } else if let Some(chooser) = &mut self.chooser {
                 chooser.choose((switch_id, seed), packet, among)
             } else {
-                // Also with a single port: a branch for that case could not be predicted.
+                // Done even if there is a single port: a branch for that case would often be
+                // mispredicted.
                 PathChoice::Hash(packet.path).pick(seed, among)
             }
         };
@@ -296,8 +300,8 @@ impl Network {
         }
     }
 
-    /// The same for a line that may lose the packet, has a ring before it, whose port writes
-    /// telemetry, or where times are cut to whole nanoseconds.
+    /// As `transmit`, for a line that may lose the packet, that has a ring before it, whose port
+    /// writes telemetry, or on which times are cut to whole nanoseconds.
     #[cold]
     fn send_attended(&mut self, line_id: u32, id: PacketId) {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
@@ -320,7 +324,8 @@ impl Network {
         }
     }
 
-    /// A switch's port writes its state into a packet that it begins to send.
+    /// If a switch sends on this line, its port writes its state into the packet that it begins to
+    /// send.
     fn write_telemetry(&mut self, line_id: u32, id: PacketId) {
         let line = &self.lines[line_id as usize];
         if line_id < self.nics.len() as u32 {
@@ -376,8 +381,8 @@ mod tests {
     use crate::testing::{Bench, NS, STAR, US};
     use spillway_switch::packet::{Contents, NO_PRIORITY};
 
-    /// Two leaves with two hosts each, and two spines. A leaf's ports are those of its hosts and
-    /// then of the spines: the lines of leaf 0 are 4 to 7.
+    /// Two leaves with two hosts each, and two spines. A leaf has ports to its hosts first, then to
+    /// the spines. The lines of leaf 0 are 4 to 7.
     const LEAF_SPINE: &str = "topology = { kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 2, \
                               spines = 2, host_rate = \"8Gbps\", fabric_rate = \"8Gbps\", \
                               link_delay = \"10us\" }";
@@ -405,8 +410,8 @@ mod tests {
             // A byte takes a nanosecond.
             assert_eq!((net.sent_bytes(0), net.busy_time(0)), (bytes, Time::from_ns(bytes)));
         }
-        // A byte that has begun counts as sent, as with one that a failure cuts short; its time
-        // does not.
+        // A byte whose transmission has begun counts as sent, like a byte that a failure cuts
+        // short. The busy time counts only the part that has passed.
         net.launch(1, packet(0, 1_000), Contents::default());
         net.now = Time::from_ps(9_000 * NS + 500);
         assert_eq!((net.sent_bytes(1), net.busy_time(1).ps()), (1, 500));

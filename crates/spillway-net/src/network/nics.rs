@@ -17,7 +17,7 @@ impl Network {
         self.relaunch(host, id);
     }
 
-    /// The same for a packet that has a number among those of its flow.
+    /// As `launch`, for a packet that has a number among the packets of its flow.
     pub fn launch_numbered(&mut self, host: u32, packet: Packet, contents: Contents, number: u64) {
         let id = self.make(packet, contents);
         *self.numbers.of(id) = number;
@@ -34,7 +34,7 @@ impl Network {
         id
     }
 
-    /// Sends a packet out of a host that was made, in place, from one that had arrived there.
+    /// Sends a packet that a host has made out of an arrived packet, in that packet's place.
     #[inline]
     pub fn relaunch(&mut self, host: u32, id: PacketId) {
         self.totals.made_packets += 1;
@@ -46,7 +46,7 @@ impl Network {
         }
     }
 
-    /// Sends a packet of a NIC that accepts every packet, or queues it.
+    /// At a NIC that accepts every packet: sends a packet, or queues it.
     #[inline(never)]
     fn send_or_queue(&mut self, host: u32, id: PacketId) {
         let line = &self.lines[host as usize];
@@ -63,7 +63,7 @@ impl Network {
         }
     }
 
-    /// The same for a packet that must wait.
+    /// Queues a packet that must wait at such a NIC.
     #[inline(never)]
     fn queue_at_nic(&mut self, host: u32, id: PacketId) {
         let line = &mut self.lines[host as usize];
@@ -76,7 +76,7 @@ impl Network {
         }
     }
 
-    /// How long a host's line will be busy with what its host has given it to send.
+    /// How long a host's line will be busy with the packets that the host has handed over so far.
     #[inline(always)]
     pub fn host_backlog(&self, host: u32) -> Time {
         let line = &self.lines[host as usize];
@@ -85,7 +85,8 @@ impl Network {
         }
         let waiting = line.lasts(self.nics[host as usize].bytes());
         match line.waking {
-            // What a deferred NIC could have sent by now still waits: its time is over.
+            // A deferred NIC may still hold packets that it could have sent by now. Their time is
+            // over, so it does not count.
             waking if waking.sends_when_empty() => {
                 (self.busy_until(host) + waiting).since(self.now)
             }
@@ -108,15 +109,16 @@ impl Network {
         let line = &self.lines[host as usize];
         if !line.waits {
             match line.busy_until <= self.now && line.waking != Waking::AfterArrivals {
-                // Its flow sees at once that it does not wait.
+                // The packet does not wait. Its flow sees this at once, and need not be told.
                 true => self.send_managed(host, false),
                 false => self.wait(host),
             }
         }
     }
 
-    /// Packets that have begun to be sent on a line. Plain NICs put on their lines, and count, also
-    /// what still waits for its turn, and so do others with the packets of their best queue.
+    /// Packets that have begun to be sent on any line. Plain NICs put packets on their lines before
+    /// their turn has come, and so do other NICs with packets of their best queue. `packet_hops`
+    /// counts these already. Here they do not count.
     pub fn packet_hops_begun(&self) -> u64 {
         let is_plain = self.nic_queueing == NicQueueing::Plain;
         let lines = self.lines[..self.nics.len()].iter();
@@ -128,7 +130,7 @@ impl Network {
     /// Packets on a line whose turn has not come.
     fn not_begun(&self, line: &Line) -> u64 {
         let (mut waiting, mut id) = (0, line.head);
-        // Each begins when the one before it ends. The first has begun.
+        // Each packet begins when the one before it ends. The first has begun.
         while id != NO_PACKET && self.packets[id].next != NO_PACKET {
             let packet = &self.packets[id];
             waiting += u64::from(packet.time.since(line.delay) > self.now);
@@ -137,8 +139,9 @@ impl Network {
         waiting
     }
 
-    /// A managed NIC can send: it sends the first packet that is not paused, and that its
-    /// discipline does not drop on the way out. Flows are told of packets that have waited, or not.
+    /// A managed NIC can send. It sends the first packet that is not paused and that its discipline
+    /// does not drop on the way out. `tells` says whether the packets have waited, so that their
+    /// flows may have to be told.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32, tells: bool) {
         while let Some((id, outcome)) =
@@ -157,7 +160,8 @@ impl Network {
         }
     }
 
-    /// A packet that has waited at a NIC leaves it: its flow is told, or the packet notes the time.
+    /// A packet that has waited at a NIC leaves it. If required, the packet notes the time, and its
+    /// flow is told.
     pub(super) fn tell_begun(&mut self, id: PacketId) {
         let packet_flags = self.packets[id].flags;
         if packet_flags & flags::CONTROL != 0 {
@@ -279,8 +283,8 @@ mod tests {
         assert_eq!(bench.arrivals_on_line(0)[4], 30_700 * NS);
     }
 
-    /// By a clock that is 300 ppm slow, 1,000 bytes take 1,000.30009 ns, and three times as many
-    /// 3,000.90027 ns, whoever has looked in between.
+    /// By a clock that is 300 ppm slow, 1,000 bytes take 1,000.30009 ns. Three times as many take
+    /// 3,000.90027 ns, however often the line was looked at in between.
     #[test]
     fn a_deferred_nic_has_its_backlog_to_the_picosecond() {
         for (shortcuts, wakes) in [(Shortcuts::ALL, 0), (Shortcuts::NONE, 1)] {
@@ -330,7 +334,7 @@ mod tests {
         let [lost] = bench.net.lost[..] else { panic!("one is lost") };
         assert_eq!((lost.reason, lost.at), (DropReason::QueueLimit, Node::Host(0)));
         assert_eq!((lost.queue, bench.net.packets[lost.packet].size), (Some(1), 800));
-        // It was made: whoever collects it counts it as lost.
+        // The packet was made, so the code that collects it counts it as lost.
         assert_eq!((bench.net.totals.made_packets, bench.net.totals.made_bytes), (4, 2_750));
         let wakes = bench.steps::<2>();
         assert_eq!(wakes, [(US, Kind::Wake, 0), (1_050 * NS, Kind::Wake, 0)]);
@@ -349,7 +353,7 @@ mod tests {
         bench.net.telemetry.of(0).push(Hop::default());
         launch(&mut bench, 1_000, NO_PRIORITY, flags::TELEMETRY);
         assert_eq!(bench.net.telemetry.get(0).map(|telemetry| telemetry.hops().len()), Some(0));
-        // One that was made from a packet that had arrived keeps it: an ack carries it back.
+        // A packet that was made out of an arrived one keeps the telemetry: an ack carries it back.
         let id = bench.on_line(0)[0];
         bench.net.telemetry.of(id).push(Hop::default());
         bench.net.relaunch(1, id);

@@ -1,15 +1,16 @@
 //! Priority flow control (IEEE 802.1Qbb): pause frames, what they stop, and packets at switches
 //! with lossless priorities.
 //!
-//! A switch, or a host that takes in packets slowly, pauses the neighbour that sends on one of its
-//! lines: a frame goes back on the other line of that link. It goes ahead of all that waits there,
-//! but behind the packet in transmission. When it has arrived, and the neighbour's response time is
-//! over, the neighbour's queue class stops: a packet in transmission is finished, and no other
-//! begins. The queue class goes on when another frame says so, when its quanta are over, or with
-//! whichever of the two comes first.
+//! A switch, or a host that takes in packets slowly, can pause the neighbour that sends on one of
+//! its lines. It sends a frame back on the other line of that link. The frame overtakes all packets
+//! that wait there, but not the packet in transmission. The neighbour acts on the frame when the
+//! frame has arrived and the neighbour's response time is over. The queue class then stops: a
+//! packet in transmission is finished, and no other begins. Depending on the settings, the queue
+//! class goes on when another frame says so, when its quanta are over, or when the first of these
+//! happens.
 //!
-//! Frames are no packets: they take time on their line, and count among its bytes, but hold no
-//! place in a queue.
+//! Frames are no packets. They take time on their line and count among its bytes, but hold no place
+//! in a queue.
 
 use super::{Network, SwitchPorts};
 use crate::event::Kind;
@@ -28,11 +29,11 @@ pub(super) type Stoppable = (u32, u8);
 /// A pause that has acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
-    /// The line on which the paused port sends; at its far end is who paused it.
+    /// The line on which the paused port sends. The node at its far end has paused it.
     pub line: u32,
     pub queue_class: u8,
     pub begin: Time,
-    /// None if it had not ended when the run did.
+    /// `None` if the pause had not ended when the run did.
     pub end: Option<Time>,
 }
 
@@ -48,7 +49,7 @@ struct Note {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     begin: Time,
-    /// When it is over if no other frame comes.
+    /// When the pause is over if no other frame comes.
     until: Time,
 }
 
@@ -59,28 +60,29 @@ pub(crate) struct PauseSum {
     pub time: Time,
 }
 
-/// Pause frames and what they have stopped.
+/// Pause frames, and the queue classes that they have stopped.
 #[derive(Clone)]
 pub(crate) struct Pausing {
     /// For every line, the other line of its link.
     reverse: Vec<u32>,
-    /// A place beyond the switches' that stands for hosts that are slow to take in packets.
+    /// A number after those of all switches that stands for hosts that are slow to take in packets.
     pub slow_hosts: u32,
-    /// For every line, the frames of the node at its far end.
+    /// For every line, how the node at its far end sends frames.
     frames: Vec<Option<PauseFrames>>,
-    /// For every line, the kind of node that sends on it: a tier's place, or one more for hosts.
+    /// For every line, the kind of node that sends on it: the number of its tier, or the number
+    /// after those of the tiers for hosts.
     kinds: Vec<u8>,
     /// What events are about, by the numbers in their keys.
     notes: Vec<Note>,
     free_notes: Vec<u32>,
     /// The pauses that act.
     open: BTreeMap<Stoppable, Open>,
-    /// When pauses are to be said again.
+    /// When the frames of pauses are to be repeated.
     renewals: BTreeMap<Stoppable, Time>,
-    /// Where switches hold a packet until it is sent: when the packet ends behind which a line has
-    /// a frame.
+    /// If switches hold a packet's bytes until it is sent, and a pause frame follows a packet on a
+    /// line: by line, when that packet ends.
     before_frames: BTreeMap<u32, Time>,
-    /// The pauses that have ended, if they are recorded and have not been taken.
+    /// The pauses that have ended and have not been taken yet, if pauses are recorded.
     ended: Option<Vec<Pause>>,
     /// By kind of node.
     sums: Vec<PauseSum>,
@@ -160,8 +162,8 @@ impl Pausing {
         self.open.keys().copied()
     }
 
-    /// Whether a pause will end, as far as has been said: a frame that ends it is under way, or it
-    /// is not said again.
+    /// Whether the frames sent so far will end a pause: a frame that ends it is under way or, with
+    /// quanta, the frame is not going to be repeated.
     pub(super) fn will_end(&self, at: Stoppable) -> bool {
         match self.frames[at.0 as usize].map(|frames| frames.ends) {
             Some(Ends::Quanta { .. }) => !self.renewals.contains_key(&at),
@@ -179,7 +181,7 @@ impl Pausing {
         self.ended.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The pauses that have begun, and their time until now: for every tier, and for hosts.
+    /// By tier, and for hosts: the number of pauses that have begun, and their time until now.
     pub fn sums(&self, now: Time) -> Vec<PauseSum> {
         let mut sums = self.sums.clone();
         for (&(line, _), open) in &self.open {
@@ -189,7 +191,7 @@ impl Pausing {
         sums
     }
 
-    /// The run is over: pauses that act have no end.
+    /// The run is over: pauses that still act have no end.
     pub fn finish(&mut self) {
         if let Some(ended) = &mut self.ended {
             let rows = self.open.iter().map(|(&(line, queue_class), open)| Pause {
@@ -202,7 +204,8 @@ impl Pausing {
         }
     }
 
-    /// The number of an event about a queue class.
+    /// Notes what an event is about: a queue class, and whether it pauses. Returns the number for
+    /// the event's key.
     fn note(&mut self, at: Stoppable, pauses: bool) -> u32 {
         let note = Note { at: Some(at), pauses };
         match self.free_notes.pop() {
@@ -234,7 +237,7 @@ impl Pausing {
         self.sums[usize::from(self.kinds[at.0 as usize])].pauses += 1;
     }
 
-    /// A pause does not act any more. Returns whether one did.
+    /// Ends a pause. Returns whether there was one.
     fn end(&mut self, at: Stoppable, now: Time) -> bool {
         let Some(open) = self.open.remove(&at) else { return false };
         let sum = &mut self.sums[usize::from(self.kinds[at.0 as usize])];
@@ -299,7 +302,7 @@ impl Network {
         }
     }
 
-    /// A port of such a switch can send: it sends what is not paused.
+    /// A port of a switch with lossless priorities can send. It sends a packet that is not paused.
     pub(super) fn send_unpaused(&mut self, line_id: u32) {
         let (from, port) = (self.lines[line_id as usize].from, self.port_of(line_id));
         let switch = &mut self.switches[from as usize];
@@ -319,7 +322,7 @@ impl Network {
         }
     }
 
-    /// Tells a switch's neighbours to pause or to go on.
+    /// Sends the pause frames that a switch's accounts ask for.
     #[cold]
     pub(super) fn send_pauses(&mut self, switch_id: u32) {
         for change in self.switches[switch_id as usize].take_pause_changes() {
@@ -330,7 +333,8 @@ impl Network {
         }
     }
 
-    /// Who receives on a line tells who sends on it to pause a queue class, or to go on.
+    /// The node at a line's far end tells the node that sends on the line to pause a queue class,
+    /// or to let it go on.
     pub(super) fn send_pause(&mut self, at: Stoppable, pauses: bool) {
         let Some(pausing) = &mut self.pausing else { return };
         let Some(frames) = pausing.frames[at.0 as usize] else { return };
@@ -357,15 +361,16 @@ impl Network {
         let line = &mut self.lines[back as usize];
         let exact = line.lasts(frames.bytes.into());
         let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
-        // Frames about one queue class act one after the other, also where their time is cut to
-        // none.
+        // Frames about one queue class act one after the other, even if their time of transmission
+        // is cut to 0.
         let lasts = lasts.max(Time::from_ps(1));
         let before = line.busy_until;
         let end = before.max(self.now) + lasts;
         line.busy_until = end;
         line.accepted_bytes += u64::from(frames.bytes);
         if line.waits {
-            // What waits there can be sent behind the frame. What is being sent ends before it.
+            // Packets that wait there can be sent after the frame. The packet in transmission ends
+            // before it.
             if line.waking == Waking::Pausable {
                 pausing.before_frames.entry(back).or_insert(before);
             }
@@ -375,7 +380,8 @@ impl Network {
         self.events.push(end + line.delay + frames.response_time, Kind::Pause.key(number));
     }
 
-    /// The packet ahead of a pause frame has left: its switch may hold its bytes no longer.
+    /// The packet before a pause frame has been sent. If its switch still holds its bytes, the
+    /// switch frees them now.
     #[cold]
     pub(super) fn on_sent_before_frame(&mut self, line_id: u32) {
         let Some(pausing) = &mut self.pausing else { return };
@@ -418,7 +424,7 @@ impl Network {
         self.look_for_deadlock();
     }
 
-    /// The quanta of a pause are over, unless another frame has come.
+    /// The quanta of a pause are over. The pause ends unless another frame has prolonged it.
     pub fn on_pause_end(&mut self, number: u32) {
         let Some(pausing) = &mut self.pausing else { return };
         let Some((at, _)) = pausing.take_note(number) else { return };
@@ -427,7 +433,7 @@ impl Network {
         }
     }
 
-    /// A pause that must last is said again.
+    /// The frame of a pause that must last is repeated.
     pub fn on_pause_renewal(&mut self, number: u32) {
         let Some(pausing) = &mut self.pausing else { return };
         let Some((at, _)) = pausing.take_note(number) else { return };
@@ -436,7 +442,7 @@ impl Network {
         }
     }
 
-    /// A queue class may send again.
+    /// A pause ends: the queue class may send again.
     fn go_on(&mut self, at: Stoppable) {
         let Some(pausing) = &mut self.pausing else { return };
         if !pausing.end(at, self.now) {
@@ -474,7 +480,7 @@ impl Network {
         }
     }
 
-    /// A link has failed: nobody at it is paused any more.
+    /// A link has failed: no port at its two ends is paused any more.
     pub(super) fn forget_pauses(&mut self, line_id: u32) {
         let Some(pausing) = &mut self.pausing else { return };
         let lines = [line_id, pausing.reverse(line_id)];

@@ -25,8 +25,8 @@ impl Network {
         }
     }
 
-    /// Whether no packet is left in the network and no event is pending other than policies'
-    /// timers and so many samples.
+    /// Whether no packet is left in the network and the only pending events are policies' timers
+    /// and `samples` samples.
     pub fn is_still(&self, samples: usize) -> bool {
         self.packets.live() == 0 && self.events.len() <= self.timers.len() + samples
     }

@@ -1,16 +1,16 @@
 //! Ports that wait until they can send again.
 //!
-//! A port waits while it sends and has a backlog. Where its sending could be observed, an event
-//! wakes it. Elsewhere it is deferred: it sends later, but with the time at which it could have
-//! sent. It does so when the next packet arrives at its switch or comes to its NIC, before anything
-//! is decided about that packet, or when the last packet on its line arrives at the far end,
-//! because the next arrival must then be scheduled. Until then nothing depends on what it sends.
-//! Before a policy's timer, a sample, or a look at the run from outside, all deferred ports catch
-//! up.
+//! A port waits while it sends and has a backlog. If something could observe when it sends, an
+//! event wakes it. Otherwise the port is deferred: it sends later, but each packet has the time at
+//! which the port could have sent it. A deferred port catches up on one of two occasions. Either
+//! the next packet arrives at its switch or comes to its NIC: the port catches up before anything
+//! is decided about that packet. Or the last packet on its line arrives at the far end, so that the
+//! line's next arrival must be scheduled. Until then nothing depends on what the port sends. Before
+//! a policy's timer, a sample, or a look at the run from outside, all deferred ports catch up.
 //!
-//! If the port sends in the order of arrival and nobody pushes out, no decision can affect a packet
-//! once it is queued. Its departure time is then known and it goes on the line at once; only the
-//! buffer's account of its departure is deferred.
+//! If the port sends in the order of arrival and no policy pushes out, no decision can affect a
+//! packet once it is queued. Its departure time is then known, and it goes on the line at once.
+//! Only the buffer's account of its departure is deferred.
 //!
 //! [Shortcuts](crate::port::shortcuts) lists the ports that may be deferred, and why no result
 //! changes.
@@ -29,12 +29,12 @@ use spillway_switch::packet::PacketId;
 use spillway_switch::{DropReason, Sent};
 
 impl Network {
-    /// Decides which shortcuts every port takes. Called once, before anything is sent, when it is
-    /// known what is recorded.
+    /// Decides which shortcuts every port takes. Called once, before anything is sent and after it
+    /// is known what is recorded.
     pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
         let has_events = !scenario.events.is_empty();
-        // What a line has sent is known by its time, unless packets that wait have times of their
-        // own.
+        // The bytes that a line has sent follow from its time alone, unless a link fails or times
+        // are cut.
         let is_exact = !has_events && self.whole_ns.is_none();
         let mut closed = scenario.transports.iter().filter_map(Transport::closed_loop);
         self.has_queue_pairs = scenario.nic.queue_pairs;
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// A packet has arrived on a line, for a port that chooses after arrivals.
+    /// A packet has arrived on a line that leads to a switch whose ports choose after arrivals.
     #[inline(never)]
     pub(super) fn queue_for_choice(&mut self, line_id: u32, id: PacketId) {
         let packet = self.packets[id];
@@ -111,8 +111,8 @@ impl Network {
         }
     }
 
-    /// A packet has arrived for a queue that sends in order, of a port that is busy or has a backlog:
-    /// for its only queue, or for its best one (`BEST`).
+    /// A packet has arrived for a queue that sends in order, at a port that is busy or has a
+    /// backlog. The queue is the port's only one, or its best one (`BEST`).
     #[inline(never)]
     pub fn queue_in_order<const BEST: bool>(&mut self, switch_id: u32, port: u32, id: PacketId) {
         let switch = &mut self.switches[switch_id as usize];
@@ -135,8 +135,8 @@ impl Network {
         }
     }
 
-    /// Carries out what a switch's deferred ports could have sent by now, in order of time, each
-    /// packet with its own time.
+    /// A switch's deferred ports send what they could have sent by now, in order of time. Each
+    /// packet has its own time.
     #[inline(never)]
     pub fn catch_up(&mut self, switch: u32) {
         let ports = &mut self.ports[switch as usize];
@@ -178,7 +178,7 @@ impl Network {
         }
     }
 
-    /// The same for a host's NIC, if it is deferred.
+    /// If a host's NIC is deferred, it sends what it could have sent by now.
     #[inline(never)]
     pub fn catch_up_nic(&mut self, host: u32) {
         let (line, nic) = (&mut self.lines[host as usize], &mut self.nics[host as usize]);
@@ -196,7 +196,7 @@ impl Network {
         }
     }
 
-    /// A deferred port's line has run empty.
+    /// A deferred port's line has run empty, so the port catches up.
     #[inline(never)]
     pub fn catch_up_line(&mut self, line_id: u32) {
         match self.sender_on(line_id) {
@@ -205,29 +205,30 @@ impl Network {
         }
     }
 
-    /// Carries out what all deferred ports of switches could have sent by now.
+    /// All switches catch up.
     pub fn catch_up_switches(&mut self) {
         (0..self.switches.len() as u32).for_each(|switch| self.catch_up(switch));
     }
 
-    /// The same for all NICs.
+    /// All NICs catch up.
     pub fn catch_up_nics(&mut self) {
         if self.nic_queueing == NicQueueing::Queued {
             (0..self.nics.len() as u32).for_each(|host| self.catch_up_nic(host));
         }
     }
 
-    /// The same for all ports.
+    /// All ports catch up.
     pub fn catch_up_all(&mut self) {
         self.catch_up_nics();
         self.catch_up_switches();
     }
 
-    /// A port's event is due, and all packets of this moment have arrived: it can send.
+    /// The event of a port that chooses after arrivals is due. All packets of this moment have
+    /// arrived, so the port can send.
     #[inline(never)]
     pub fn on_choice(&mut self, line_id: u32) {
         let line = &self.lines[line_id as usize];
-        // Else the line has failed since the event was scheduled.
+        // Otherwise the line has failed since the event was scheduled.
         if line.waits && line.busy_until <= self.now {
             self.send_waiting(line_id);
         }
@@ -237,7 +238,8 @@ impl Network {
     #[inline(never)]
     pub fn on_wake(&mut self, line_id: u32) {
         let line = &self.lines[line_id as usize];
-        // Else the line has failed since the event was scheduled, or a pause frame comes next.
+        // Otherwise the line has failed since the event was scheduled, or a pause frame comes
+        // first.
         if line.waits && line.busy_until == self.now {
             self.send_waiting(line_id);
         } else if line.waking == Waking::Pausable {
@@ -279,7 +281,7 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line; its port waits if it has more to send.
+    /// Puts a packet on a line. `waits` says whether its port has more to send and must wait.
     pub fn send_and_wait(&mut self, line_id: u32, (id, waits): (PacketId, bool)) {
         self.transmit(line_id, id);
         if waits {
@@ -308,7 +310,7 @@ mod tests {
         comes_with(bench, Packet { size, dst, ..Packet::default() });
     }
 
-    /// The same for one of any kind.
+    /// As `comes`, for a packet of any kind.
     fn comes_with(bench: &mut Bench, packet: Packet) {
         let id = bench.make(packet, Contents::default());
         let packet = bench.net.packets[id];
@@ -324,7 +326,7 @@ mod tests {
         bench
     }
 
-    /// The bytes that waited in the switch, times how many nanoseconds.
+    /// The bytes that waited in the switch, times the nanoseconds for which they waited.
     fn held(bench: &mut Bench) -> u64 {
         let now = bench.net.now;
         (bench.net.switches[0].meter(now).mean() * (now.ps() / NS) as f64).round() as u64
@@ -375,8 +377,8 @@ mod tests {
         assert_eq!((waiting.first(), waiting.first_line()), (Time::from_ns(600), Some(3)));
     }
 
-    /// The first packet arrives at host 1 at 11 us, after which its line is empty: only then the
-    /// second, which left at 1 us, is put on the line and gets its event.
+    /// The first packet arrives at host 1 at 11 us. Then its line is empty. Only now the second
+    /// packet, which left at 1 us, is put on the line and gets its event.
     #[test]
     fn a_deferred_port_sends_when_its_line_runs_empty() {
         let mut bench = bench(TWO_QUEUES, Shortcuts::ALL);
@@ -408,7 +410,7 @@ mod tests {
             assert_eq!(state(&bench), expected, "at {ns} ns");
         }
         assert!(bench.net.lines.iter().all(|line| !line.waits));
-        // All at once, but later: each at its own time all the same.
+        // Now all departures are carried out at once, but later. Each still has its own time.
         let mut late = with_backlogs("", Shortcuts::ALL);
         late.net.now = Time::from_us(5);
         late.net.catch_up(0);
@@ -450,7 +452,7 @@ mod tests {
         let mut bench = run(Shortcuts::ALL, &looks);
         assert_eq!(bench.arrivals_on_line(4), [11_000, 11_300, 11_500, 12_000].map(|ns| ns * NS));
         assert!(!bench.net.lines[4].waits);
-        // Until somebody looks only the best are there.
+        // Until the port catches up, only packets of the best queue are on the line.
         let mut early = run(Shortcuts::ALL, &looks[..4]);
         assert_eq!(early.arrivals_on_line(4), [11_000, 11_300, 11_500].map(|ns| ns * NS));
         let (waiting, held_by_all) = (&early.net.ports[0].waiting, held(&mut bench));

@@ -1,7 +1,7 @@
-//! Times of transmission that are cut to whole nanoseconds, as those of programs built on ns-3.
+//! Times of transmission that are cut to whole nanoseconds, as in programs built on ns-3.
 //!
-//! Lines keep their rates, from which policies and records compute. Only the times of packets are
-//! cut, where each is put on its line, which is then attended: other lines need not know of it.
+//! Lines keep their rates, from which policies and records compute. Only the time of a packet is
+//! cut, when the packet is put on its line. Such lines are attended, so other lines need no check.
 
 use crate::topology::in_whole_ns;
 use spillway_engine::Time;
@@ -16,14 +16,14 @@ impl WholeNs {
         WholeNs(vec![Time::ZERO; lines])
     }
 
-    /// How long a packet lasts that is put on a line, and would last for `exact`.
+    /// The time that a packet takes to be sent on a line, cut from `exact`.
     pub fn cut(&mut self, line: u32, exact: Time) -> Time {
         let lasts = in_whole_ns(exact);
         self.0[line as usize] += exact - lasts;
         lasts
     }
 
-    /// How much less time what was put on a line takes than at the line's rate.
+    /// The time that cutting has saved a line so far, in comparison with the line's rate.
     pub fn saved(&self, line: u32) -> Time {
         self.0[line as usize]
     }

@@ -18,7 +18,8 @@ impl PacketClasses {
     /// The queue class of a packet.
     #[inline]
     pub fn of(&self, packet: &Packet) -> u8 {
-        // Packets of all kinds come mixed, so that a branch could not be predicted.
+        // Packets of all kinds arrive in no predictable order, so a branch would often be
+        // mispredicted.
         let is_control = packet.flags & flags::CONTROL != 0;
         let plain = select_unpredictable(is_control, self.acks, self.data);
         let by_priority = packet.priority.min(self.last);

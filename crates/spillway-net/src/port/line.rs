@@ -9,24 +9,26 @@ use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 /// What makes a waiting port send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waking {
-    /// An event.
+    /// An event wakes it.
     ByEvent,
-    /// Deferred: the next arrival at its switch or NIC, or its line running empty.
+    /// It is deferred: it sends when the next packet arrives at its switch or NIC, or when its line
+    /// runs empty.
     Deferred,
-    /// Deferred, and its packets, which leave in the order of arrival, are on the line already.
-    /// Only the buffer is still to be told that they leave.
+    /// It is deferred, and its packets leave in the order of arrival. They are on the line already.
+    /// The switch only has to tell its buffer, later, that they leave.
     InOrder,
-    /// Deferred, and the packets of its best queue, which nothing can overtake, are on the line
-    /// already. Of these only the buffer is still to be told that they leave.
+    /// It is deferred, and nothing can overtake the packets of its best queue. These are on the
+    /// line already. The switch only has to tell its buffer, later, that they leave.
     BestInOrder,
-    /// An event; and pause frames may stop its queues.
+    /// An event wakes it, and pause frames may stop its queues.
     Pausable,
-    /// An event after the arrivals of the same moment, also where it could send at once.
+    /// An event after the arrivals of the same moment wakes it, even if it could send at once.
     AfterArrivals,
 }
 
 impl Waking {
-    /// Whether packets may still wait for the line when it runs empty, and no event wakes the port.
+    /// Whether packets may still wait at the port when its line runs empty, because no event wakes
+    /// the port.
     #[inline(always)]
     pub fn sends_when_empty(self) -> bool {
         matches!(self, Waking::Deferred | Waking::BestInOrder)
@@ -54,11 +56,11 @@ impl End {
     }
 }
 
-/// A port's line. Lines are numbered: hosts' first, with the hosts' numbers, then each switch's in
-/// the order of its ports.
+/// A port's line. Lines are numbered: first those of hosts, with the hosts' numbers, then those of
+/// each switch in the order of its ports.
 ///
-/// Packets arrive in the order in which they were sent, so those on the line form a list through
-/// the packets themselves, and only the first one has an event.
+/// Packets arrive in the order in which they were sent. So the packets on a line form a list
+/// through the packets themselves, and only the first one has an event.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Line {
@@ -72,8 +74,9 @@ pub(crate) struct Line {
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
-    /// The bytes put on it before the packet whose departure the port waits for, where those behind
-    /// it are on the line already; as far as they count for the time of the next packet.
+    /// For a port whose waiting packets are on the line already: the bytes put on the line before
+    /// the packet that the port sends next. Only the low 32 bits, which suffice for that packet's
+    /// time.
     told: u32,
     /// Where it leads: a host or a switch.
     pub to: u32,
@@ -81,14 +84,15 @@ pub(crate) struct Line {
     pub number: u32,
     /// The switch, or for a host's line the host, that sends on it.
     pub from: u32,
-    /// What is there.
+    /// The kind of node to which it leads.
     pub end: End,
     /// Whether the port waits until it can send again.
     pub waits: bool,
-    /// What makes it send again.
+    /// What makes the port send again.
     pub waking: Waking,
-    /// Whether packets put on it need a check first: it is down or loses packets, its port writes
-    /// telemetry or has a ring below its queues, times are cut to whole nanoseconds, or it is slow.
+    /// Whether packets put on it need a check first. This is so if the line is down, loses packets
+    /// or is slow, if its port writes telemetry or has a ring below its queues, or if times are cut
+    /// to whole nanoseconds.
     pub attended: bool,
     /// Bytes put on it so far, including those that it has not sent yet.
     pub accepted_bytes: u64,
@@ -121,29 +125,29 @@ impl Line {
         self.carry(id, arrival, packets, events);
     }
 
-    /// Reserves a line that is not slow for a packet, behind those put on it before. Returns when the
-    /// packet arrives.
+    /// Reserves the line for a packet, behind those put on it before. Returns when the packet
+    /// arrives. The line must not be slow.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
         let lasts = self.byte_time.quick_time_behind(self.accepted_bytes, packet.size.into());
         self.occupy_for(now, packet, lasts)
     }
 
-    /// How long so many bytes take behind what has been put on the line.
+    /// The time that so many bytes take, behind those that have been put on the line.
     #[inline(always)]
     pub fn lasts(&self, bytes: u64) -> Time {
         self.byte_time.time_behind(self.accepted_bytes, bytes)
     }
 
-    /// The port begins to wait for the end of what it sends, which is all that is on the line.
+    /// The port begins to wait until everything that is on the line now has been sent.
     #[inline(always)]
     pub fn begin_waiting(&mut self) {
         self.waits = true;
         self.catch_up_told();
     }
 
-    /// How long the next packet lasts that the port sends from the end it waited for on, where it is
-    /// on the line already.
+    /// The time of the packet that the port sends next, if that packet is on the line already. The
+    /// port sends it as soon as its wait is over.
     #[inline(always)]
     pub fn lasts_ahead(&mut self, bytes: u64) -> Time {
         let lasts = self.byte_time.quick_time_behind(self.told.into(), bytes);
@@ -151,13 +155,13 @@ impl Line {
         lasts
     }
 
-    /// What the port waited for has been put on the line at that moment.
+    /// The port has sent everything that is on the line now.
     #[inline(always)]
     pub fn catch_up_told(&mut self) {
         self.told = self.accepted_bytes as u32;
     }
 
-    /// The same for a packet that takes this long to be sent.
+    /// As `occupy`, for a packet that takes `lasts` to be sent.
     #[inline(always)]
     pub fn occupy_for(&mut self, now: Time, packet: &mut Packet, lasts: Time) -> Time {
         let end = self.busy_until.max(now) + lasts;
@@ -168,7 +172,7 @@ impl Line {
         packet.time
     }
 
-    /// The same for a port with a ring below its queues.
+    /// As `occupy_for`, for a port with a ring below its queues.
     pub fn occupy_in_turn(
         &mut self,
         now: Time,
@@ -223,12 +227,12 @@ impl Line {
         self.accepted_bytes - self.byte_time.bytes_in(self.busy_until.since(now))
     }
 
-    /// How much of the byte that is being sent is still to be sent.
+    /// How long the byte in transmission still takes.
     pub fn rest_of_byte(&self, now: Time) -> Time {
         self.byte_time.beyond_bytes(self.busy_until.since(now))
     }
 
-    /// Whether times of packets need more care than those of quick lines.
+    /// Whether times on this line need more exact arithmetic than those of quick lines.
     pub fn is_slow(&self) -> bool {
         !self.byte_time.is_quick()
     }
@@ -240,9 +244,9 @@ impl Line {
     }
 }
 
-/// A packet on a line stores in `prev`, which only queues need, the gap to the arrival of the next
-/// packet. So the next packet need not be touched before it arrives. This value stands for a gap
-/// too long for the field.
+/// The field `prev` is needed only in queues. On a line, a packet stores there the gap until the
+/// next packet arrives, so the next packet need not be touched before. This value stands for a gap
+/// that is too long for the field.
 const LONG_GAP: u32 = u32::MAX;
 
 fn gap(time: Time) -> u32 {

@@ -1,8 +1,9 @@
-//! A host's network interface (NIC): strict priorities, and within a priority one FIFO queue or one
-//! queue per flow. Or one queue, of which pFabric's rule chooses the packet that is sent.
+//! A host's network interface (NIC). Its queues are served by strict priority. Each priority has
+//! one FIFO queue, or one queue per flow. Alternatively the NIC has a single queue, and pFabric's
+//! rule chooses the packet that is sent.
 //!
-//! It accepts every packet, unless it has a discipline: that marks and drops packets as at a
-//! switch's port.
+//! The NIC accepts every packet, unless it has a discipline. A discipline marks and drops packets
+//! as at a switch's port.
 
 use crate::port::classes::PacketClasses;
 use spillway_engine::Time;
@@ -20,8 +21,8 @@ pub enum NicScheduling {
     Fifo,
     /// Flows take turns, one packet each.
     PerFlowRoundRobin,
-    /// The flow with the fewest bytes left first. What does not fit pushes out the packet whose
-    /// flow has the most left.
+    /// The flow with the fewest bytes left first. An arriving packet that does not fit pushes out
+    /// the packet whose flow has the most bytes left.
     PFabric,
 }
 
@@ -34,12 +35,12 @@ pub struct NicSettings {
     pub queues: u8,
     /// The priority of acks and other control packets.
     pub ack_queue: u8,
-    /// The priority of data without one.
+    /// The priority of data without a priority of their own.
     pub data_queue: u8,
     /// Packets that fit into the ring below its queues.
     pub fifo_packets: u32,
-    /// Whether a paced flow has at most one packet there, as a queue pair of RDMA, and is told when
-    /// that packet begins to be sent.
+    /// Whether a paced flow has at most one packet in the NIC, like a queue pair of RDMA. The flow
+    /// is then told when this packet begins to be sent.
     pub queue_pairs: bool,
 }
 
@@ -49,7 +50,7 @@ impl NicSettings {
         self.queues == 1 && self.sends_in_order()
     }
 
-    /// In which queues packets wait.
+    /// The queues in which packets wait.
     pub fn packet_classes(&self) -> PacketClasses {
         PacketClasses { data: self.data_queue, acks: self.ack_queue, last: self.queues - 1 }
     }
@@ -71,7 +72,7 @@ pub(crate) enum NicQueueing {
     Managed,
 }
 
-/// The ends of a list of packets, which tell nothing while it is empty.
+/// The ends of a list of packets. They are meaningless while the list is empty.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: PacketId,
@@ -81,8 +82,8 @@ struct List {
 impl List {
     const EMPTY: List = List { head: NO_PACKET, tail: NO_PACKET };
 
-    /// Puts a packet at the end. Lists are empty about as often as not, so a branch could not be
-    /// predicted: the packet behind which an empty list puts this one is the packet itself.
+    /// Puts a packet at the end. Lists are empty about as often as not, so a branch would often be
+    /// mispredicted. Without a branch: the packet that joins an empty list is put behind itself.
     fn append(&mut self, is_empty: bool, id: PacketId, packets: &mut Arena) {
         self.head = select_unpredictable(is_empty, id, self.head);
         packets[select_unpredictable(is_empty, id, self.tail)].next = id;
@@ -104,7 +105,7 @@ impl List {
         ids.map(|id| Waiting::of(id, packets))
     }
 
-    /// Removes one of its packets. Returns whether it was the last one.
+    /// Removes any of its packets. Returns whether it was the last one.
     fn remove(&mut self, id: PacketId, packets: &mut Arena) -> bool {
         if id == self.head {
             return self.take(packets).1;
@@ -123,10 +124,10 @@ impl List {
 /// The queues of a NIC, by priority.
 #[derive(Clone, Debug)]
 enum Queues {
-    /// Each is a list.
+    /// Each is one list.
     One(Box<[List]>),
-    /// Each has a list for every flow, by the place of its state, in the order in which they are
-    /// served.
+    /// Each has a list for every flow, in the order in which the lists are served. A list names its
+    /// flow by the place of the flow's state.
     PerFlow(Box<[VecDeque<(u32, List)>]>),
 }
 
@@ -139,20 +140,20 @@ pub struct Nic {
     bytes: u64,
     queues: Queues,
     settings: NicSettings,
-    /// In which queues packets wait.
+    /// The queues in which packets wait.
     classes: PacketClasses,
     /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,
-    /// What pause frames stop, if they stop anything.
+    /// Which packets pause frames stop, if they stop any.
     stops: Option<Stops>,
 }
 
-/// Which packets pause frames stop: those for the paused queue classes of the host's switch.
+/// Which packets pause frames stop: those of queue classes that are paused at the host's switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Stops {
     /// The queue classes of its packets at its switch.
     pub classes: PacketClasses,
-    /// Whether acks and other control packets stop, too.
+    /// Whether pause frames also stop acks and other control packets.
     pub with_acks: bool,
     /// The queue classes that are paused, a bit each.
     pub paused: u64,
@@ -204,7 +205,7 @@ impl Nic {
         }
     }
 
-    /// Whether it has a packet that may leave: the first one of some list that is not paused.
+    /// Whether it has a packet that may leave: some list whose first packet is not paused.
     pub fn can_send(&self, packets: &Arena) -> bool {
         match self.stops.filter(|stops| stops.paused != 0) {
             None => self.has_backlog(),
@@ -212,8 +213,8 @@ impl Nic {
         }
     }
 
-    /// The queue and the place in it of the list that is served next: the first one, of the highest
-    /// priority, whose first packet is not paused.
+    /// The list that is served next, as its queue and its place in the queue: the first list of the
+    /// highest priority whose first packet is not paused.
     fn first_unpaused(&self, packets: &Arena) -> Option<(u8, usize)> {
         let is_free =
             |list: &List| !self.stops.is_some_and(|stops| stops.stops(&packets[list.head]));
@@ -232,7 +233,7 @@ impl Nic {
         self.discipline.as_deref()
     }
 
-    /// The discipline's AQM takes over the parameters of another one of its kind.
+    /// The discipline's AQM takes over the parameters of `fresh`, an AQM of the same kind.
     pub fn change_aqm(&mut self, now: Time, fresh: AqmPolicy) {
         if let Some(discipline) = &mut self.discipline {
             discipline.change_aqm(now, fresh);
@@ -258,7 +259,8 @@ impl Nic {
         self.bytes
     }
 
-    /// Queues a packet, unless the discipline drops it. Returns the packets that it has pushed out.
+    /// Queues a packet, unless the discipline drops it. Returns the packets that were pushed out
+    /// for it.
     pub fn offer(
         &mut self,
         now: Time,
@@ -278,8 +280,9 @@ impl Nic {
         Ok(pushed_out)
     }
 
-    /// Pushes out the packets whose flows have the most left until a packet fits. If that packet is
-    /// as bad as one of them, it is lost itself, and none is pushed out.
+    /// Pushes out the packets whose flows have the most bytes left until a packet fits. If the flow
+    /// of that packet has at least as many bytes left as one of them, the packet itself is lost,
+    /// and none is pushed out.
     fn make_room(
         &mut self,
         now: Time,
@@ -365,8 +368,8 @@ impl Nic {
         }
     }
 
-    /// Removes the packet that is next, with the reason if the discipline drops it. `None` if
-    /// nothing waits, or all of it is paused.
+    /// Removes the packet that is next. If the discipline drops it, also returns the reason. `None`
+    /// if nothing waits, or if everything that waits is paused.
     pub fn release(
         &mut self,
         now: Time,
@@ -389,7 +392,7 @@ impl Nic {
         ))
     }
 
-    /// Removes a packet that a failure of the link loses, if there is one.
+    /// Removes a packet that is lost because the link has failed, if there is one.
     pub fn lose(&mut self, now: Time, packets: &mut Arena) -> Option<PacketId> {
         let id = self.has_backlog().then(|| self.dequeue(packets))?;
         if let Some(discipline) = &mut self.discipline {
@@ -409,7 +412,7 @@ impl Nic {
         self.take(self.backlog.first(), 0, packets)
     }
 
-    /// Removes the first packet of the list at a place of a queue.
+    /// Removes the first packet of the list at this place of a queue.
     #[inline(always)]
     fn take(&mut self, queue: u8, place: usize, packets: &Arena) -> PacketId {
         let (id, emptied) = match &mut self.queues {

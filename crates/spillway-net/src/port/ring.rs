@@ -1,9 +1,8 @@
 //! The ring of a port.
 //!
-//! Below the managed queues of many NICs, real or simulated, is a short FIFO ring. Packets in it
-//! are no longer counted, marked, pushed out or reordered. A packet that enters the ring has its
-//! time on the line already, so only the times at which the waiting packets start need to be
-//! stored.
+//! Many NICs, real or simulated, have a short FIFO ring below their managed queues. Packets in the
+//! ring are no longer counted, marked, pushed out or reordered. A packet that enters the ring has
+//! its time on the line already. So the ring stores only the times at which its packets start.
 
 use super::line::Line;
 use crate::scenario::Scenario;
@@ -26,9 +25,9 @@ impl PortFifo {
         PortFifo { starts, oldest: 0, end: Time::ZERO }
     }
 
-    /// A packet enters, whose transmission takes `duration`. Returns when it will have been sent,
-    /// and when the next packet may enter: if the ring holds n, once the n-th packet before that
-    /// one has started.
+    /// A packet enters whose transmission takes `duration`. Returns when it will have been sent,
+    /// and when the next packet may enter. If the ring holds n packets, the next one may enter once
+    /// the n-th packet before it has started.
     pub fn push(&mut self, now: Time, duration: Time) -> (Time, Time) {
         let start = self.end.max(now);
         self.end = start + duration;

@@ -8,8 +8,8 @@
 //! | best in order | the same for the packets of a deferred port's best queue | strict priority over queues that send in order, and a switch's port as above; a NIC as above, whose queues are FIFO | neither a decision nor another packet can affect it once it is queued |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
-//! Each can be switched off for tests: random scenarios run with and without. None is taken where
-//! ports choose after the arrivals of the same moment (`topology.arrivals_first`).
+//! Each shortcut can be switched off for tests: random scenarios run with and without it. No port
+//! takes one if ports choose after the arrivals of the same moment (`topology.arrivals_first`).
 
 use super::line::Waking;
 use crate::port::nic::{NicQueueing, NicSettings};
@@ -72,8 +72,9 @@ impl Shortcuts {
         }
     }
 
-    /// How the hosts' NICs queue packets. They are managed if they have a discipline, or if pause
-    /// frames may stop them. Lines are exact if none fails or loses packets, and times are not cut.
+    /// How the hosts' NICs queue packets. NICs are managed if they have a discipline, or if pause
+    /// frames may stop them. Lines are exact if no link fails or loses packets and times are not
+    /// cut.
     pub(crate) fn of_nics(
         self,
         nic: &NicSettings,
@@ -87,7 +88,8 @@ impl Shortcuts {
         }
     }
 
-    /// What makes a waiting NIC send again, whose line needs a check for every packet or not.
+    /// What makes a waiting NIC send again. `is_attended` says whether its line checks every
+    /// packet.
     pub(crate) fn of_nic(
         self,
         nic: &NicSettings,

@@ -21,12 +21,13 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// One that is always due, and has no port: its owner does something else with what comes.
+    /// A timetable that is always due and has no ports. Its owner handles every arriving packet
+    /// apart.
     pub fn always_due() -> Timetable {
         Timetable { first: Time::ZERO, ..Timetable::default() }
     }
 
-    /// Whether it is such a one.
+    /// Whether it is such a timetable.
     pub fn is_always_due(&self) -> bool {
         self.first == Time::ZERO && self.entries.is_empty()
     }
@@ -50,8 +51,8 @@ impl Timetable {
         self.first = self.first.min(time);
     }
 
-    /// The first port now waits for another time, or no longer. Cheaper than removing and adding
-    /// it.
+    /// The first port now waits for another time, or does not wait any more. This is cheaper than
+    /// to remove the port and to add it again.
     #[inline(always)]
     pub fn move_first(&mut self, to: Option<Time>) {
         if let Some(mut first) = self.entries.peek_mut() {

@@ -22,16 +22,16 @@ const FIRST_PORT: u16 = 10_000;
 /// The most hosts of a network: a packet tells its sender in 15 bits.
 pub const MOST_HOSTS: u32 = 1 << 15;
 
-/// On a packet's `path`: it answers a flow's packets.
+/// Set in a packet's `path` if the packet answers a flow's packets.
 const IS_ANSWER: u32 = 1 << 31;
 
-/// The port of a flow before which so many have started between the same two hosts. There are only
-/// so many ports, so it begins anew in the end.
+/// The port of a flow that starts after `flows` others between the same two hosts. Ports are
+/// limited, so in the end they begin anew.
 pub fn port_after(flows: u32) -> u16 {
     FIRST_PORT.wrapping_add(flows as u16)
 }
 
-/// What a packet's `path` says of it: who sent it, its flow's port, and whether it is an answer.
+/// The `path` of a packet: who sent it, its flow's port, and whether it is an answer.
 pub fn path_of(sender: u32, port: u16, is_answer: bool) -> u32 {
     debug_assert!(sender < MOST_HOSTS, "larger networks are refused");
     let answer = if is_answer { IS_ANSWER } else { 0 };

@@ -8,13 +8,14 @@ use spillway_settings::{SettingsError, Table, Value};
 use std::sync::Arc;
 
 impl Simulation {
-    /// Sets numbers from now on, which is where the run halted last: they hold for all that happens
-    /// at this moment. A path is the scenario's; a tier may be replaced by a switch's name and be
-    /// followed by a port, as in `switch.leaf0.port.3.aqm.min`.
+    /// Sets numbers from now on. Now is the time at which the run halted last, so the numbers hold
+    /// for everything that happens at this moment. A path is one of the scenario. In it, a tier may
+    /// be replaced by the name of a switch, followed by a port if wanted, as in
+    /// `switch.leaf0.port.3.aqm.min`.
     ///
     /// # Errors
-    /// If a path leads to no number that can change, or if the values are not valid there, now or
-    /// with what the scenario changes later. Nothing has changed then.
+    /// If a path does not lead to a number that can change. Also if the values are not valid there,
+    /// either now or together with what the scenario changes later. Then nothing has changed.
     pub fn set(&mut self, numbers: &[(&str, &Value)]) -> Result<(), SettingsError> {
         let mut changed = self.changed.clone();
         let fresh = self.scenario.change(numbers, &mut changed)?;
@@ -27,7 +28,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Notes what was set by hand; of a number that is set twice at a moment, the last value.
+    /// Notes what was set by hand. If a number is set twice at the same moment, the last value
+    /// counts.
     fn note_by_hand(&mut self, numbers: &[(&str, &Value)]) {
         let now = self.now();
         let by_hand = Arc::make_mut(&mut self.set_by_hand);
@@ -46,13 +48,13 @@ impl Simulation {
         !self.set_by_hand.is_empty()
     }
 
-    /// Adds to a scenario, the one of this run as it is written out, what was set by hand, as
-    /// events. A run of it has the same results.
+    /// Adds what was set by hand, as events, to this run's scenario as it is written out. A run of
+    /// the result has the same results as this run.
     pub fn add_what_was_set(&self, scenario: &mut Table) {
         let events = scenario.entry("event").or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(events) = events {
-            // They come first: at the scenario's own changes of a moment, the run has halted
-            // before.
+            // These events come first: at a moment at which the scenario itself changes something,
+            // the run halts before that change.
             events.splice(0..0, self.scenario.events_of(&self.set_by_hand));
         }
     }
@@ -62,13 +64,14 @@ impl Simulation {
         fresh.into_iter().for_each(|fresh| self.network.adopt(now, fresh));
     }
 
-    /// When a number changes next, by the scenario.
+    /// When the scenario changes a number next.
     pub(super) fn next_change(&self) -> Option<Time> {
         self.scenario.changes.get(self.changes_made).map(|change| change.at)
     }
 
-    /// Handles up to `events` events that are due before a time, or all without one. Where numbers
-    /// change, the run halts as it does for whoever steps it.
+    /// Handles up to `events` events that are due before a time, or before the end if there is
+    /// none. Where the scenario changes numbers, the run halts as it does for a caller that steps
+    /// it.
     #[cold]
     pub(super) fn handle_events_and_change(
         &mut self,
@@ -102,7 +105,7 @@ impl Simulation {
 }
 
 impl Network {
-    /// The policy in a place takes over the numbers of this one.
+    /// The policy at a place takes over the numbers of `fresh`.
     fn adopt(&mut self, now: Time, fresh: Fresh) {
         match fresh {
             Fresh::Sharing(switch, port, fresh) => {

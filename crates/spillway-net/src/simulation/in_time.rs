@@ -2,11 +2,10 @@
 
 use spillway_engine::Time;
 
-/// What switches have recorded and no table has yet.
+/// What switches have recorded and what has not been written to a table yet.
 ///
-/// A run proceeds in pieces, and a piece may end between two events with the same time. What was
-/// recorded at that time waits for the next piece, so the order does not depend on where pieces
-/// end.
+/// A run proceeds in pieces. A piece may end between two events of the same time. What was recorded
+/// at that time then waits for the next piece, so the order does not depend on where pieces end.
 #[derive(Clone, Debug)]
 pub(super) struct InTime<T>(Vec<(Time, u32, T)>);
 

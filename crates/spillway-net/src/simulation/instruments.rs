@@ -17,14 +17,15 @@ use std::collections::BTreeMap;
 /// What instruments remember between two samples.
 #[derive(Clone, Debug)]
 pub(super) struct Instruments {
-    /// When lines were last measured, and how long each had been sending then.
+    /// When lines were last measured, and how long each had been sending until then.
     lines_at: Time,
     busy_before: Vec<Time>,
     /// Bytes that hosts had put on their lines at the beginning and at the end of the window of
     /// measurement.
     pub on_wire: [u64; 2],
     decisions_left: u64,
-    /// For every flow whose window is sampled, the last sample's time and bytes delivered.
+    /// For every flow whose window is sampled, the time of the last sample and the bytes delivered
+    /// until then.
     last_sample: BTreeMap<u32, (Time, u64)>,
     decisions: InTime<Decision>,
     fates: InTime<Fate>,
@@ -167,7 +168,7 @@ impl Simulation {
         self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
     }
 
-    /// Measures lines at the end of the run, where the last interval ends.
+    /// Measures lines at the end of the run, which ends the last interval.
     pub(super) fn finish_lines(&mut self) {
         if self.scenario.recording.link_interval.is_some() {
             self.measure_lines();
@@ -182,7 +183,7 @@ impl Simulation {
         let links = &mut self.record.links;
         for (number, busy_before) in (0..).zip(&mut self.instruments.busy_before) {
             let busy = self.network.busy_time(number);
-            // Where clocks are not exact, what is busy is known to a picosecond.
+            // If clocks are not exact, the busy time is exact only to a picosecond.
             let grown = busy.since(*busy_before).min(interval);
             *busy_before += grown;
             if grown > Time::ZERO {
@@ -207,7 +208,7 @@ impl Simulation {
                 let switch = &self.network.switches[switch as usize];
                 (Some(lost.queue.map_or(switch.buffer(), |queue| switch.buffer_of(queue))), None)
             }
-            // What a host could not take in has not been in its NIC's queues.
+            // A packet that a host could not take in has not been in the queues of the host's NIC.
             Node::Host(_)
                 if matches!(lost.reason, DropReason::Headroom | DropReason::BufferFull) =>
             {
@@ -224,12 +225,12 @@ impl Simulation {
         self.record.drops.push(row);
     }
 
-    /// Moves what switches have traced into the record. To be called now and then.
+    /// Moves what switches have traced into the record. To be called from time to time.
     pub fn collect_traces(&mut self) {
         self.collect_traces_before(Some(self.network.now));
     }
 
-    /// The same for what was traced before a time, or for everything with `None`.
+    /// As `collect_traces`, for what was traced before a time, or for everything with `None`.
     pub(super) fn collect_traces_before(&mut self, before: Option<Time>) {
         self.collect_decisions(before);
         self.collect_bursts(before);

@@ -35,18 +35,19 @@ use waits::Waits;
 pub enum Progress {
     /// There is more to do.
     Running,
-    /// There is more to do, from a moment on at which the run was asked to halt.
+    /// There is more to do, but only from the moment on at which the run was asked to halt.
     Halted,
     /// All flows are complete.
     Complete,
-    /// The scenario's `stop` was reached before all flows were complete, or nothing was left to
+    /// The scenario's `stop` was reached before all flows were complete, or nothing more could
     /// happen.
     Stopped,
-    /// Ports pause each other for ever, and the scenario ends the run where they do.
+    /// Ports pause each other for ever, and the scenario ends the run in this case.
     Deadlock,
     /// Packets, flows and records take more memory than the scenario allows.
     OutOfMemory,
-    /// Policies are woken, or samples taken, more often after `duration` than the scenario allows.
+    /// After `duration`, policies have been woken or samples taken more often than the scenario
+    /// allows.
     TooManySamples,
 }
 
@@ -65,7 +66,7 @@ pub struct Counters {
     pub retransmitted_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Tail-loss probes, and those of them that were sent in the place of a timeout.
+    /// Tail-loss probes, and how many of them were sent in place of a timeout.
     pub probes: [u64; 2],
     /// Lost packets, by reason in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],
@@ -86,9 +87,9 @@ pub struct Simulation {
     traffic: Peekable<Merge<traffic::Flows>>,
     /// Flows that start when others are complete.
     waits: Waits,
-    /// When the next flows start, if that has an event.
+    /// When the next flows start, if an event is pending for this.
     starts_at: Time,
-    /// Whether flows are still to start, of which that is known.
+    /// Whether flows are known that have still to start.
     has_traffic: bool,
     /// Endless flows that are alive.
     endless: u64,
@@ -98,16 +99,17 @@ pub struct Simulation {
     record: Record,
     /// Whether a deadlock has ended the run.
     is_deadlocked: bool,
-    /// Whether it has ended because only what comes at regular times was left to happen.
+    /// Whether the run has ended because only events at regular times were left.
     is_still: bool,
     /// When the run halted last.
     halted_at: Time,
-    /// When there have been too many samples, and wake-ups of policies.
+    /// When samples and wake-ups of policies will have been too many.
     samples_until: Time,
-    /// How many of the scenario's changes are made, and what has changed.
+    /// How many of the scenario's changes have been made, and what has changed.
     changes_made: usize,
     changed: Changed,
-    /// What whoever steps the run has set, in order. Copies share it until one sets something.
+    /// What the caller that steps the run has set, in order. Copies of a run share it until one of
+    /// them sets something.
     set_by_hand: Arc<Vec<Change>>,
 }
 
@@ -117,7 +119,7 @@ impl Simulation {
         Simulation::with(scenario, Shortcuts::ALL)
     }
 
-    /// The same with only these shortcuts, for tests: results do not depend on them.
+    /// As `new`, with these shortcuts only, for tests. Results do not depend on shortcuts.
     pub fn with(scenario: Scenario, shortcuts: Shortcuts) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
@@ -157,7 +159,7 @@ impl Simulation {
         progress
     }
 
-    /// Brings all ports up to date: what deferred ports could have sent by now is sent.
+    /// Brings all ports up to date: deferred ports send what they could have sent by now.
     pub fn catch_up(&mut self) {
         self.network.catch_up_all();
     }
@@ -171,7 +173,7 @@ impl Simulation {
         self.within_limits(progress)
     }
 
-    /// How a run stands, unless it is beyond a limit.
+    /// The state of a run, unless the run is beyond a limit.
     pub(super) fn within_limits(&self, progress: Progress) -> Progress {
         let is_over = !matches!(progress, Progress::Running | Progress::Halted);
         match (self.is_out_of_memory(), self.network.now > self.samples_until) {
@@ -223,7 +225,7 @@ impl Simulation {
         Progress::Running
     }
 
-    /// How the run has ended, if that was before nothing was left to happen.
+    /// How the run has ended, if it ended while something was still left to happen.
     fn ended_early(&self) -> Option<Progress> {
         match (self.is_deadlocked, self.is_still) {
             (true, _) => Some(Progress::Deadlock),
@@ -232,7 +234,7 @@ impl Simulation {
         }
     }
 
-    /// Bytes of memory that packets, flows and records take: what grows during a run.
+    /// Bytes of memory that grow during a run: those of packets, flows and records.
     pub fn bytes(&self) -> u64 {
         let packets = self.network.packets.bytes()
             + self.network.telemetry.bytes()
@@ -240,7 +242,8 @@ impl Simulation {
         packets + self.hosts.bytes() + self.record.bytes() + self.waits.bytes()
     }
 
-    /// When policies have been woken, and samples taken, too often after `duration`.
+    /// The time at which policies will have been woken, and samples taken, too often after
+    /// `duration`.
     fn end_of_samples(&self) -> Time {
         let Scenario { limits, duration, recording, .. } = &self.scenario;
         let timers = self.network.timers.iter().map(|timer| 1.0 / timer.period.ps() as f64);
@@ -287,7 +290,7 @@ impl Simulation {
         }
     }
 
-    /// Whether the run is over, whatever is still pending.
+    /// Whether the run is over, whatever events are still pending.
     #[inline(always)]
     fn is_over(&self) -> bool {
         self.hosts.unfinished == 0 && self.is_quiet()
@@ -300,8 +303,8 @@ impl Simulation {
         is_all && (is_empty || self.network.now >= self.scenario.duration)
     }
 
-    /// Whether nothing is left to happen but what comes at regular times, of which this event is
-    /// one. Samples go on to the stop all the same where only endless flows are left.
+    /// Whether this event is one that comes at regular times, and nothing else is left to happen.
+    /// If only endless flows are left, samples nevertheless go on until the stop.
     fn is_still_after(&self, key: u32) -> bool {
         let is_stalled = self.hosts.unfinished > self.endless;
         match Kind::of(key).0 {
@@ -316,7 +319,7 @@ impl Simulation {
         }
     }
 
-    /// What has become of the flows when nothing more happens, or at the stop.
+    /// The final state of a run in which nothing more happens, or that has reached its stop.
     #[cold]
     fn progress_at_stop(&self) -> Progress {
         let has_all_begun = !self.has_traffic && !self.waits.is_stuck();
@@ -327,7 +330,8 @@ impl Simulation {
         }
     }
 
-    /// The simulated time: that of the last event, or when the run halted since.
+    /// The simulated time: the time of the last event, or the time at which the run halted since
+    /// then.
     pub fn now(&self) -> Time {
         self.network.now.max(self.halted_at)
     }
@@ -394,7 +398,8 @@ impl Simulation {
         }
     }
 
-    /// Releases the flows that wait for those that are complete, and starts all that are due now.
+    /// Releases the flows that were waiting for flows that are now complete. Starts all flows that
+    /// are due now.
     fn start_flows(&mut self) {
         let now = self.network.now;
         if self.starts_at <= now {
@@ -438,7 +443,7 @@ impl Simulation {
         self.hosts.start_flow(&mut self.network, &self.scenario, id, spec);
     }
 
-    /// Records what the network has lost, and tells the hosts that sent it.
+    /// Records the packets that the network has lost, and tells the hosts that sent them.
     #[cold]
     fn collect_lost(&mut self) {
         for lost in std::mem::take(&mut self.network.lost) {
@@ -501,7 +506,8 @@ mod tests {
     #[test]
     fn policies_are_woken_at_multiples_of_their_periods() {
         let (events, end) = run(&[]);
-        // A timer comes after everything else at its time, so one at the very end does not count.
+        // A timer comes after everything else of the same time, so a timer at the very end does not
+        // count.
         let times = |us: u64| (end.ps() - 1) / (us * 1_000_000);
         assert!(times(30) > 2);
         assert_eq!(run(&[7, 30]), (events + times(7) + times(30), end));

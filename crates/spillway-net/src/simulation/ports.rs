@@ -7,8 +7,8 @@ use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, finite};
 use spillway_engine::Time;
 use spillway_switch::BurstTracing;
 
-/// With this no port is ever in a burst, but switches follow what ports would hold without losses,
-/// which samples report.
+/// With this setting no port is ever in a burst. But switches follow what their ports would hold
+/// without losses, and samples report that.
 const NO_BURSTS: BurstTracing = BurstTracing { above: u64::MAX, beta: 0.5 };
 
 impl Simulation {
@@ -85,8 +85,8 @@ impl Simulation {
         }
     }
 
-    /// The run is over: bursts still going on have no end, and what switches have learned is
-    /// written.
+    /// The run is over. Bursts that still go on are written without an end, and so is what switches
+    /// have learned.
     pub(super) fn finish_ports(&mut self) {
         for (number, switch) in (0..).zip(&mut self.network.switches) {
             switch.finish_sharing(self.network.now);

@@ -16,8 +16,8 @@ impl Simulation {
         }
     }
 
-    /// Writes the row of a flow that is over, and sees to it that those start that wait for one
-    /// that is complete.
+    /// Writes the row of a flow that is over. If a flow is complete for which others wait,
+    /// schedules their start.
     #[cold]
     fn look_after_flows(&mut self) {
         if let Some(slot) = self.hosts.take_over() {
@@ -250,8 +250,8 @@ mod tests {
         assert_eq!(told("record.climbing = false", qclimb, 1_920), None);
     }
 
-    /// Packets arrive at 27 and 28 us; the run stops at 27.5 us. The summary takes what is not over
-    /// to last until the stop.
+    /// Packets arrive at 27 and 28 us, and the run stops at 27.5 us. The summary takes a flow that
+    /// is not over to last until the stop.
     #[test]
     fn a_flow_that_is_cut_off_may_have_climbed_or_not() {
         let told = |bound| {
@@ -267,8 +267,8 @@ mod tests {
         assert_eq!(told(961), (None, 22_500 * NS));
     }
 
-    /// Of a flow the summary keeps 48 bytes. The ten counts of its repairs, where there are any,
-    /// lie in a box of 56 bytes, which has a time besides.
+    /// The summary keeps 48 bytes of each flow. If the flow has counts of repairs, these ten counts
+    /// lie in a box of 56 bytes, which also holds a time.
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {

@@ -1,8 +1,8 @@
-//! A run in steps: it halts at a time, and goes on from there or from a copy of it.
+//! A run in steps: it halts at a time, and goes on from there, or from a copy of it.
 //!
-//! However a run is cut, its results are the same to the bit. Where it halts, everything before
-//! that moment has happened, and nothing of that moment has: what is changed then holds for all of
-//! it.
+//! However a run is divided into steps, its results are the same to the bit. When it halts at a
+//! moment, everything before that moment has happened and nothing of that moment has. A change made
+//! then holds for the whole moment.
 
 use super::{Progress, Simulation};
 use crate::scenario::Scenario;
@@ -12,7 +12,7 @@ use spillway_engine::Time;
 const INSTANT: Time = Time::from_ps(1);
 
 impl Simulation {
-    /// A copy that goes on by another reading of the same scenario.
+    /// A copy that goes on with another reading of the same scenario.
     pub fn copy_with(&self, scenario: Scenario) -> Simulation {
         Simulation { scenario, ..self.clone() }
     }
@@ -22,8 +22,9 @@ impl Simulation {
         self.counters.events
     }
 
-    /// Handles up to `events` events that are due before a time. [`Progress::Halted`] if nothing is
-    /// left that is: all ports are up to date then. A time beyond the scenario's `stop` is the end.
+    /// Handles up to `events` events that are due before a time. Returns [`Progress::Halted`] if no
+    /// such event is left; all ports are up to date then. A time beyond the scenario's `stop` means
+    /// the end.
     pub fn run_until(&mut self, time: Time, events: u64) -> Progress {
         let progress = match self.next_change() {
             None => self.handle_events_until(time, events),
@@ -47,14 +48,14 @@ impl Simulation {
         Progress::Running
     }
 
-    /// Nothing is left to happen before a time.
+    /// No event is left that is due before a time.
     fn halt(&mut self, time: Time) -> Progress {
         if time > self.scenario.stop {
             return self.handle_events(1);
         }
         self.halted_at = time;
         if time > Time::ZERO {
-            // The run does not learn of it: whether it is over is asked at events alone.
+            // The run does not notice this change: only events ask whether the run is over.
             let before = std::mem::replace(&mut self.network.now, time - INSTANT);
             self.catch_up();
             self.network.now = before;

@@ -7,21 +7,22 @@ use spillway_engine::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What of a scenario's traffic waits for other flows.
+/// The flows of a scenario's traffic that wait for other flows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
     sections: Vec<(Box<dyn Waiting>, Release)>,
     delays: Delays,
-    /// The place of each class's section among them; of classes without one, any.
+    /// For each class, the place of its section among them. For classes without such a section, any
+    /// place.
     place_of_class: Vec<usize>,
-    /// Flows that have been released, and start.
+    /// Flows that have been released and start at their time.
     released: BinaryHeap<Reverse<FlowSpec>>,
     /// Iterations of jobs that have ended.
     ended: Vec<Iteration>,
 }
 
 impl Waits {
-    /// Nothing has been released.
+    /// The state before any flow has been released.
     pub fn of(traffic: &Traffic) -> Waits {
         let mut waits =
             Waits { place_of_class: vec![0; traffic.classes.len()], ..Waits::default() };
@@ -36,7 +37,7 @@ impl Waits {
         waits
     }
 
-    /// A flow that others wait for is complete now, at this host. Returns the iterations of jobs
+    /// A flow for which others wait is complete now, at this host. Returns the iterations of jobs
     /// that have ended.
     pub fn on_complete(
         &mut self,
@@ -71,22 +72,22 @@ impl Waits {
         self.released.pop().map(|Reverse(flow)| flow)
     }
 
-    /// Whether flows wait that will never start, if nothing is under way any more.
+    /// Whether flows still wait although nothing is under way, so that they will never start.
     pub fn is_stuck(&self) -> bool {
         self.sections.iter().any(|(section, _)| section.left() > 0)
     }
 
-    /// Flows that wait for others still.
+    /// The number of flows that still wait for others.
     pub fn left(&self) -> u64 {
         self.sections.iter().map(|(section, _)| section.left()).sum()
     }
 
-    /// The iterations of jobs that have ended, in this order.
+    /// The iterations of jobs that have ended, in the order in which they ended.
     pub fn ended(&self) -> &[Iteration] {
         &self.ended
     }
 
-    /// Those that have not, by class, job and number.
+    /// The iterations that have not ended, by class, job and number.
     pub fn unfinished(&self) -> Vec<Iteration> {
         let all = self.sections.iter().flat_map(|(section, _)| section.unfinished());
         let mut all: Vec<Iteration> = all.collect();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// A time that ends, or has lasted so far.
+/// A time span that has ended, or that has lasted so far.
 #[derive(Clone, Copy)]
 struct Span {
     begin: Time,
@@ -15,10 +15,10 @@ struct Span {
     is_over: bool,
 }
 
-/// By class, and for all, how long iterations took from the start of the first flow to the end of
-/// the last one, and jobs from their first iteration's start to the end of the last one. Those that
-/// have not ended count with the time so far. Those that began before the warm-up ended do not
-/// count.
+/// By class, and for all classes: how long iterations took, from the start of the first flow to the
+/// end of the last one, and how long jobs took, from the start of their first iteration to the end
+/// of the last one. Those that have not ended count with the time so far. Those that began before
+/// the end of the warm-up do not count.
 pub(super) struct Jobs {
     classes: Vec<String>,
     iterations: Vec<(u16, Span)>,
@@ -26,7 +26,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Those of a run that lasted until `end`.
+    /// The times of a run that lasted until `end`.
     pub fn of<'a>(
         scenario: &Scenario,
         all: impl Iterator<Item = &'a Iteration>,

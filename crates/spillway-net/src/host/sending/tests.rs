@@ -32,7 +32,7 @@ fn sender(bench: &Bench) -> &Sender {
     bench.hosts.ends.sending(0).sender().expect("acks drive it")
 }
 
-/// Handles the next event of a flow's timer, as if nothing ever arrived anywhere. Returns its
+/// Handles the next event of a flow's timer, as if no packet ever arrived. Returns the event's
 /// time.
 fn next_timer(bench: &mut Bench) -> u64 {
     loop {
@@ -121,7 +121,7 @@ fn a_pace_lets_one_segment_go_at_a_time() {
     let mut bench = bench("timely", "", "");
     bench.start(flow(0, 1, 3 * 960));
     assert_eq!(bench.net.totals.made_packets, 1);
-    // Neither an event that is not the flow's own nor another look sends one early.
+    // Neither an event that is not the flow's own nor another call sends a packet early.
     bench.net.now = Time::from_ns(500);
     bench.hosts.on_clock(&mut bench.net, &bench.scenario, 0);
     bench.hosts.send_pieces(&mut bench.net, &bench.scenario, 0);
@@ -155,7 +155,7 @@ fn queue_pairs_hand_over_one_packet_at_a_time_and_count_from_its_beginning() {
     assert_eq!(bench.net.waiting_at(0), 1_000);
     let flows = bench.on_line(0).into_iter().map(|id| bench.net.packets.contents(id).flow);
     assert_eq!(flows.collect::<Vec<_>>(), [0, 1, 0]);
-    // Without it the second flow hands over all at its pace, and they wait.
+    // Without it the second flow hands over all packets at its pace, and they wait.
     let mut at_once = self::bench("timely", "", &nic.replace("true", "false"));
     at_once.start(flow(0, 1, 3 * 960));
     at_once.start(flow(0, 2, 3 * 960));

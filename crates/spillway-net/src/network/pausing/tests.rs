@@ -113,11 +113,11 @@ fn a_pause_is_sent_when_an_account_reaches_its_threshold_and_acts_at_the_next_pa
     assert_eq!([0, 2].map(|line| bench.net.lines[line].accepted_bytes), [20_000; 2]);
 }
 
-/// The same with 40 packets: host 2's packet that began at 25 us is finished at 26 us, and its next
-/// one does not begin. Host 0's last began at 26 us.
+/// The same with 40 packets. Host 2's packet that began at 25 us is finished at 26 us, and its next
+/// one does not begin. Host 0's last packet began at 26 us.
 ///
-/// Packets that come after the pause: 26 of host 2 in all, the last arrives at 36 us. Of host 0 27,
-/// the last arrives at 37 us.
+/// So host 2 has sent 26 packets in all, and the last arrives at 36 us. Host 0 has sent 27, and the
+/// last arrives at 37 us.
 ///
 /// Departures go on in the order of arrival, one per microsecond. The packets of both up to host
 /// 2's 26th are 52, and host 0's 27th is the 53rd. The k-th leaves at 10 + k us. An account goes on
@@ -146,9 +146,9 @@ fn a_pause_ends_when_the_account_has_fallen_by_the_offset() {
     assert_eq!(bench.net.totals.arrived_packets, 80);
 }
 
-/// Nobody obeys: both hosts send all 40 packets, the last of which arrive at 50 us. 40 packets have
-/// begun to be sent then, from 11 us on, and each account holds 3,000 bytes and 2,000 of headroom,
-/// so 10 wait: 30 of 80 are lost.
+/// No host obeys. Both send all 40 packets, and the last ones arrive at 50 us. By then 40 packets
+/// have begun to be sent, from 11 us on. Each account holds 3,000 bytes and 2,000 of headroom, so
+/// 10 packets wait. 30 of 80 are lost.
 #[test]
 fn pauses_that_nobody_obeys_lose_what_headroom_does_not_hold() {
     let mut bench = bench(&format!("{STATIC}, headroom = \"2KB\", obeyed = false"));
@@ -197,10 +197,11 @@ fn the_formula_s_headroom_suffices_in_the_worst_alignment_and_not_a_packet_less(
     assert_eq!(lost("22999B"), (1, 22_000));
 }
 
-/// The same with two lossless priorities: a frame about the other one may have to go first. It lets
-/// that one go on, behind a packet for host 0 that has begun on line 3 at 12.999 us, and leaves at
-/// 13.999 us. The pause is sent at 13 us, and leaves from 14.063 to 14.127 us. With a response time
-/// of 873,001 ps it acts at 25 us + 1 ps, so 23 packets arrive after it, as above.
+/// The same with two lossless priorities: a frame about the other priority may have to go first.
+/// Here that frame lets the other priority go on. It waits for a packet for host 0 that has begun
+/// on line 3 at 12.999 us, and leaves at 13.999 us. The pause is sent at 13 us, and leaves from
+/// 14.063 to 14.127 us. With a response time of 873,001 ps it acts at 25 us + 1 ps, so 23 packets
+/// arrive after it, as above.
 ///
 /// The formula: 2 * 10,000 + 2 * 1,000 + 2 * 64 + 874 (873.001 rounded up) = 23,002 bytes. With one
 /// frame they would be 22,938.
@@ -232,12 +233,13 @@ fn the_formula_s_headroom_suffices_where_a_frame_about_another_priority_goes_fir
     assert_eq!(lost("22938B"), (1, 22_000));
 }
 
-/// The same where what is shared is full before the threshold is reached: the packet on which the
-/// pause is sent goes into headroom, too, so 24 packets need room there.
+/// The same, but the shared bytes run out before the threshold is reached. The packet that causes
+/// the pause then goes into headroom too, so 24 packets need room there.
 ///
-/// Of a buffer with 2,500 bytes beside the headroom of three accounts, the third packet of host 0, at
-/// 13 us, finds 500. The reverse line has just begun a packet then, and the pause acts at 25 us + 1 ps. With
-/// the formula's headroom, whatever the packet that finds nothing free, nothing is lost.
+/// The buffer has 2,500 bytes beside the headroom of three accounts. The third packet of host 0, at
+/// 13 us, finds 500 of them free. The reverse line has just begun a packet then, and the pause acts
+/// at 25 us + 1 ps. With the formula's headroom no packet is lost, whichever packet finds nothing
+/// free.
 #[test]
 fn the_formula_has_room_for_the_packet_that_finds_what_is_shared_full() {
     let run = |headroom: &str, buffer: u64, full_at_us: u64| {
@@ -272,8 +274,7 @@ fn the_formula_has_room_for_the_packet_that_finds_what_is_shared_full() {
     }
 }
 
-/// The packet that crosses the threshold goes into headroom if that is asked for: then a packet
-/// more is needed there.
+/// If the packet that crosses the threshold goes into headroom, one packet more needs room there.
 #[test]
 fn a_packet_that_crosses_into_headroom_needs_room_there() {
     let peak = |crosses: &str| {
@@ -293,8 +294,8 @@ fn a_packet_that_crosses_into_headroom_needs_room_there() {
     assert_eq!([peak("shared"), peak("headroom")], [21_000, 22_000]);
 }
 
-/// A host whose queue of acks is not paused goes on with acks; with `pauses_acks` and one queue for
-/// both it does not.
+/// If pauses do not stop a host's queue of acks, the host goes on with acks. With `pauses_acks`,
+/// and one queue for acks and data, it does not.
 #[test]
 fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
     let left = |more: &str| {
@@ -317,13 +318,13 @@ fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
     );
 }
 
-/// With quanta a pause ends by itself unless it is said again. 100 quanta are 6,400 bytes' time,
-/// 6.4 us; it is said again every 5 us.
+/// With quanta a pause ends by itself unless its frame is repeated. 100 quanta are the time of
+/// 6,400 bytes, 6.4 us. The frame is repeated every 5 us.
 ///
-/// Host 0's third packet pauses it at 13 us: acts at 23.064 us, until 29.464 us. The second frame
-/// leaves at 18 us, acts at 28.064, until 34.464; and so on, every 5 us.
+/// Host 0's third packet causes a frame at 13 us. The frame acts at 23.064 us, until 29.464 us. The
+/// second frame leaves at 18 us and acts at 28.064, until 34.464. Another follows every 5 us.
 ///
-/// Another frame ends it sooner, unless only quanta do.
+/// Another frame ends the pause sooner, unless only quanta end pauses.
 #[test]
 fn quanta_end_a_pause_that_is_not_said_again_unless_a_frame_does() {
     for (ends, end) in [("quanta-only", 74_464), ("quanta", 70_064)] {
@@ -352,8 +353,8 @@ fn quanta_end_a_pause(ends: &str, end: u64) {
     bench.net.now = Time::from_us(38);
     bench.net.switches[0].pause(1, 0, false);
     bench.net.send_unpaused(4);
-    // One leaves at 38 us, the 23rd at 60 us: nothing is said again after 58 us, whose frame acts
-    // at 68.064 us, until 74.464 us. The frame that ends it leaves at 60 us.
+    // One packet leaves at 38 us, the 23rd at 60 us. The last repeated frame leaves at 58 us and
+    // acts at 68.064 us, until 74.464 us. The frame that ends the pause leaves at 60 us.
     run(&mut bench, 80_000);
     assert_eq!(ended(&mut bench)[0], (0, 23_064 * NS, Some(end)));
 }
@@ -381,8 +382,8 @@ fn a_host_that_is_slow_to_take_in_packets_pauses_its_switch() {
     assert_eq!((bench.net.totals.arrived_packets, bench.net.totals.lost_packets), (40, 0));
 }
 
-/// With `release = "end"` a packet's bytes are freed when its last bit has left, also where a pause
-/// frame comes next.
+/// With `release = "end"` a packet's bytes are freed when its last bit has left, even if a pause
+/// frame follows it on the line.
 ///
 /// Host 2's packet for host 0 is on line 3 from 12.5 to 13.5 us. At 13 us the third packet of host
 /// 0 reaches its threshold: the frame follows from 13.5 to 13.564 us, and acts 10 us later. Then a
@@ -491,7 +492,8 @@ fn frames_act_in_the_order_in_which_they_were_sent() {
          record = {{ pauses = true }}"
     );
     let mut bench = Bench::with(&text, Shortcuts::ALL);
-    // Numbers are used again, the one freed last first: a pause gets number 1, what ends it number 0.
+    // Numbers are reused, the one freed last first: the pause gets number 1, and the frame that
+    // ends it number 0.
     let pausing = bench.net.pausing.as_mut().expect("lossless");
     let numbers = [0, 1].map(|queue_class| pausing.note((2, queue_class), true));
     for number in numbers {

@@ -1,7 +1,8 @@
-//! A look at a run from outside: numbers of this moment, and what has happened since the last look.
+//! A look at a run from outside: the numbers of this moment, and what has happened since the last
+//! look.
 //!
-//! To look changes nothing. What is not counted in every run is counted from the first look at it.
-//! Each name remembers when it was last looked at, so that looks at one do not disturb another.
+//! A look changes nothing. What not every run counts is counted from the first look at it. Each
+//! name remembers when it was last looked at, so looks at one name do not disturb another.
 
 mod signals;
 
@@ -32,25 +33,26 @@ struct Followed {
     at: Time,
     /// What was counted then, place by place.
     before: Vec<u128>,
-    /// For each place, the number by which to ask for the most that it has held.
+    /// For each place, the number that the switch needs to give the most bytes that the place has
+    /// held.
     peaks: Vec<usize>,
 }
 
 /// The numbers of a signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// The numbers, `i64` or `f64`, those along the last axis next to each other.
+    /// The numbers, `i64` or `f64`. Numbers along the last axis are next to each other.
     pub values: Values,
     /// How many there are along each axis.
     pub shape: Vec<usize>,
 }
 
 impl Simulation {
-    /// Looks at signals: what they are now, or what has happened since the last look at each name.
-    /// One that has not been named before counts from now on.
+    /// Looks at signals: their present numbers, or what has happened since the last look at each
+    /// name. A signal that has not been named before is counted from now on.
     ///
     /// # Errors
-    /// If a name is none of a signal. Then nothing has been looked at.
+    /// If a name is not that of a signal. Then nothing has been looked at.
     pub fn observe(&mut self, names: &[String]) -> Result<Vec<Look>, SettingsError> {
         let places = self.follow(names)?;
         self.catch_up();
@@ -61,10 +63,11 @@ impl Simulation {
         Ok(looks)
     }
 
-    /// Signals that have not been named before count from now on. Returns the places of all.
+    /// Begins to count the signals that have not been named before. Returns the places of all
+    /// signals.
     ///
     /// # Errors
-    /// If a name is none of a signal. Then none of them counts.
+    /// If a name is not that of a signal. Then nothing is counted for these names.
     pub fn follow(&mut self, names: &[String]) -> Result<Vec<usize>, SettingsError> {
         let mut new = BTreeMap::new();
         for name in names.iter().filter(|name| !self.observing.places.contains_key(*name)) {
@@ -104,7 +107,7 @@ impl Simulation {
         Followed { named, at: now, before, peaks }
     }
 
-    /// Looks at a signal. The next look is at what happens from now on.
+    /// Looks at a signal. The next look begins where this one ends.
     fn look(&mut self, followed: &mut Followed) -> Look {
         let now = self.now();
         let totals = self.totals(&followed.named);
@@ -189,7 +192,7 @@ impl Simulation {
             }
             Quantity::DroppedPackets => switch.queue_counts(now, queue).dropped_packets.into(),
             Quantity::DroppedBytes => switch.queue_counts(now, queue).dropped_bytes.into(),
-            // Not a total: it is asked for by its number.
+            // Not a total: the switch is asked for it by its number.
             _ => 0,
         }
     }
@@ -217,7 +220,7 @@ impl Simulation {
         total.into()
     }
 
-    /// The flows of some classes that have become complete since so many of all had.
+    /// The flows of some classes that have become complete since the last look.
     fn completed_since<'a>(
         &'a self,
         before: &[u128],
@@ -227,7 +230,7 @@ impl Simulation {
         self.hosts.observed.iter().flat_map(move |observed| observed.kept_since(number, classes))
     }
 
-    /// Forgets the flows at which nobody will look any more.
+    /// Forgets the flows that no look can ask for any more.
     fn forget_completed(&mut self) {
         let lists =
             self.observing.followed.iter().filter(|each| each.named.signal.each == Each::Flow);

@@ -1,7 +1,8 @@
 //! The signals that a run can be asked for, and their names.
 //!
-//! A name is that of a signal behind its place, written as a key of the scenario is:
-//! `switch.leaf.sent_bytes` is of the tier `leaf`, `switch.leaf0.port.3.sent_bytes` of one port.
+//! A name is the path of a place, written as in the scenario's keys, followed by the name of a
+//! signal. `switch.leaf.sent_bytes` is about the tier `leaf`, and `switch.leaf0.port.3.sent_bytes`
+//! about one port.
 
 use crate::scenario::Scenario;
 use spillway_settings::{SettingsError, nearest_name};
@@ -9,7 +10,7 @@ use spillway_switch::{QueueId, Switch};
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// What a signal tells.
+/// What a signal measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Bytes held by a queue.
@@ -50,7 +51,7 @@ pub enum Quantity {
     FctSlowdown,
 }
 
-/// What a signal has a number for.
+/// Whether a signal has one number for each queue, port, switch or flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// Every queue of the chosen ports.
@@ -59,7 +60,7 @@ pub enum Each {
     Port,
     /// Every chosen switch.
     Switch,
-    /// All flows, or those of a class: one number.
+    /// All flows, or the flows of a class: one number.
     Flows,
     /// Every flow that has become complete.
     Flow,
@@ -87,11 +88,11 @@ impl Each {
 pub struct Signal {
     /// The last part of its names.
     pub id: &'static str,
-    /// What it tells.
+    /// What it measures.
     pub quantity: Quantity,
-    /// What it has a number for.
+    /// Whether it has one number for each queue, port, switch or flow.
     pub each: Each,
-    /// Whether its numbers are of the time since the last look, not of this moment.
+    /// Whether its numbers are about the time since the last look, rather than about this moment.
     pub is_since: bool,
     /// What its numbers are.
     pub meaning: &'static str,
@@ -207,7 +208,7 @@ pub const SIGNALS: [Signal; 18] = [
     ),
 ];
 
-/// What a signal's numbers are of, in their order.
+/// The things that a signal's numbers are about, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Places {
     /// Queues: the number of a switch, and of a queue of it.
@@ -225,17 +226,17 @@ pub enum Places {
 pub struct Named {
     /// The signal.
     pub signal: Signal,
-    /// What its numbers are of.
+    /// The things that its numbers are about.
     pub places: Places,
-    /// Their number along each axis. Of a signal with a number for each flow, it is not known
-    /// before.
+    /// How many numbers there are along each axis. Not known in advance for a signal with a number
+    /// for each flow.
     pub shape: Vec<usize>,
 }
 
 /// Reads a name.
 ///
 /// # Errors
-/// If it is none of a signal in this scenario.
+/// If the name is not that of a signal in this scenario.
 pub fn read(name: &str, scenario: &Scenario, switches: &[Switch]) -> Result<Named> {
     let (place, id) = match name.rsplit_once('.') {
         Some((place, id)) => (Some(place), id),
@@ -376,7 +377,7 @@ impl<'a> Chosen<'a> {
         Ok((queues, most as usize))
     }
 
-    /// The ports or queues of a switch that has so many: all, or one.
+    /// The ports or queues of a switch, of which there are this many: all of them, or one.
     fn all_or_one(
         &self,
         what: &str,
