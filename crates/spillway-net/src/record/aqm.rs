@@ -1,4 +1,4 @@
-//! By which numbers AQMs mark, at regular times.
+//! The numbers by which AQMs mark, at regular times.
 
 use super::names::{Name, Switch};
 use super::table::table;
@@ -7,8 +7,8 @@ use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
 table! {
-    /// By which numbers AQMs marked, at regular times: a row for every queue whose AQM has such
-    /// numbers.
+    /// The numbers by which AQMs marked, at regular times. Has a row for every queue whose AQM has
+    /// such numbers.
     AqmRow => AqmTable {
         /// When.
         time_ps: u64,

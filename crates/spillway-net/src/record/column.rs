@@ -82,7 +82,8 @@ impl<K: Named> Value for Name<K> {
 pub trait Field {
     /// The type of its column.
     type Column: Clone + std::fmt::Debug + Default + PartialEq;
-    /// The bytes that a value takes in its column, apart from the bit of one that may be absent.
+    /// The bytes that a value takes in its column, not counting the bit of a value that may be
+    /// absent.
     const BYTES: usize;
 
     /// Appends the value to the column.

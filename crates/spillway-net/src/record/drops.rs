@@ -15,7 +15,7 @@ table! {
         switch: Name<Node>,
         /// The port (0 at a host), if it is known.
         port: Option<i32>,
-        /// The queue of the port; none for a loss on a link.
+        /// The queue of the port; absent for a loss on a link.
         queue: Option<i32>,
         /// Why.
         reason: Name<Reason>,

@@ -30,7 +30,7 @@ table! {
         fct_ps: Option<u64>,
         /// The least time in which it could complete.
         ideal_ps: u64,
-        /// The completion time over that base, if it is complete.
+        /// The completion time divided by the least time, if it is complete.
         slowdown: Option<f64>,
         /// Payload that arrived, each byte counted once.
         delivered_bytes: u64,
@@ -40,7 +40,7 @@ table! {
         timeouts: u32,
         /// Tail-loss probes.
         tail_loss_probes: u32,
-        /// Those of them that were sent in the place of a timeout that was due.
+        /// How many of them were sent in place of a timeout that was due.
         probes_for_timeouts: u32,
         /// Its query, if it has one.
         query_id: Option<i64>,
@@ -84,7 +84,8 @@ pub struct Outcome {
     pub start: Time,
     /// How long it took, or has taken so far.
     pub fct: Time,
-    /// The base of its slowdown: in its row the least time, in the summary the one that is asked.
+    /// The base of its slowdown: in a row the least time, in the summary the base that the scenario
+    /// asks for.
     pub base: Time,
     /// Payload.
     pub size: u64,
@@ -96,28 +97,29 @@ pub struct Outcome {
     pub complete: bool,
     /// Whether it saw a timeout.
     pub timed_out: bool,
-    /// What is kept of only some flows.
+    /// What is kept of some flows only.
     pub extra: Option<Box<Extra>>,
 }
 
-/// What the summary keeps of flows that have sent something again, and of all flows where their
-/// climbing is recorded.
+/// What the summary keeps of flows that have sent something again, and of all flows if climbing is
+/// recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Extra {
     /// How its losses were repaired.
     pub repairs: Repairs,
-    /// How long it climbed, where that is recorded; [`Time::MAX`] if it had not ceased to when it
+    /// How long the flow climbed, if that is recorded. [`Time::MAX`] if it still climbed when it
     /// was over or the run ended.
     pub climbed: Time,
 }
 
 impl Outcome {
-    /// The time that it took, or has taken so far, over the base. Meaningless for an endless flow.
+    /// The time that the flow took, or has taken so far, divided by the base. Meaningless for an
+    /// endless flow.
     pub fn slowdown(&self) -> f64 {
         self.fct.ps() as f64 / self.base.ps().max(1) as f64
     }
 
-    /// How long it climbed, or has climbed so far. Meaningless where that is not recorded.
+    /// How long the flow climbed, or has climbed so far. Meaningless if that is not recorded.
     pub fn climbed(&self) -> Time {
         self.extra.as_ref().map_or(Time::ZERO, |extra| extra.climbed.min(self.fct))
     }
@@ -127,18 +129,18 @@ impl Outcome {
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
     each: Vec<Outcome>,
-    /// How many of them have a box.
+    /// How many flows have a box.
     boxes: usize,
 }
 
 impl Outcomes {
-    /// Keeps that of one more flow.
+    /// Adds a flow.
     pub fn push(&mut self, outcome: Outcome) {
         self.boxes += usize::from(outcome.extra.is_some());
         self.each.push(outcome);
     }
 
-    /// Bytes of memory, those of the boxes included.
+    /// Bytes of memory, including those of the boxes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.each.as_slice()) + self.boxes * size_of::<Extra>()
     }

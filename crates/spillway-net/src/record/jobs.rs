@@ -7,8 +7,8 @@ use crate::traffic::Iteration;
 use spillway_engine::Time;
 
 table! {
-    /// A row for every iteration of a job, in the order in which they ended; those that had not
-    /// come last.
+    /// A row for every iteration of a job, in the order in which they ended. Iterations that had
+    /// not ended come last.
     JobRow => JobTable {
         /// The class of its flows; in a list with classes, of the job's first flow.
         class: Name<Class>,
@@ -16,9 +16,9 @@ table! {
         job: u32,
         /// The iteration, from 0.
         iteration: u32,
-        /// When the first of its flows started; none if none had.
+        /// When the first of its flows started; absent if none had started.
         start_ps: Option<u64>,
-        /// When the last of them was complete; none if it was not before the run ended.
+        /// When the last of its flows was complete; absent if the run ended before that.
         end_ps: Option<u64>,
     }
 }

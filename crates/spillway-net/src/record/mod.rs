@@ -1,9 +1,9 @@
 //! The record of a run, as columns: one file for each table.
 //!
-//! Tables grow during a run and may be emptied at any time, so long runs can be written out as they
-//! go on. The few bytes that the summary needs of each flow are kept apart. A file holds the type
-//! of its table's rows, the code that fills it, and the condition under which it is recorded.
-//! Names, nullability and Arrow's columns follow from the types of the row's fields.
+//! Tables grow during a run and may be emptied at any time, so long runs can be written out while
+//! they go on. The few bytes that the summary needs of each flow are kept apart. Each file has the
+//! type of its table's rows, the code that fills the table, and the condition under which it is
+//! recorded. Names, nullability and Arrow's columns follow from the types of the row's fields.
 
 mod aqm;
 mod bursts;

@@ -37,8 +37,8 @@ table! {
         buffer_bytes: Option<u64>,
         /// The number of the switch's ports.
         ports: u32,
-        /// Whether it was refused or pushed out, 0 or 1; absent if it was lost otherwise, or was
-        /// still queued at the end.
+        /// Whether it was refused or pushed out, 0 or 1. Absent if it was lost for another reason,
+        /// or was still queued at the end.
         dropped: Option<u8>,
         /// The number of arrivals that it stands for.
         weight: u64,

@@ -15,9 +15,9 @@ table! {
         port: u32,
         /// The priority: the queue class at the switch.
         priority: u32,
-        /// When the port could not begin to send any more.
+        /// From when on the port could not begin to send.
         begin_ps: u64,
-        /// When it could again; none if it could not before the run ended.
+        /// When it could send again; absent if it could not before the run ended.
         end_ps: Option<u64>,
     }
 }

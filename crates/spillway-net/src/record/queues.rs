@@ -7,8 +7,8 @@ use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
 table! {
-    /// What queues held, at regular times: a row for every queue that was not empty, or for every
-    /// queue.
+    /// What queues held, at regular times. Has a row for every queue that was not empty, or for
+    /// every queue.
     QueueRow => QueueTable {
         /// When.
         time_ps: u64,

@@ -5,14 +5,15 @@ use super::column::{Column, Field, Optional};
 use crate::host::Ends;
 use crate::transport::orders::OrderCounts;
 
-/// What was lost of a flow, and what that led to. The last five counts are there only where losses
-/// are found by the order of packets (`loss_detection = "per-priority"`); the simulator knows them,
-/// and no sender.
+/// What a flow lost, and what that led to. The last five counts exist only if losses are found by
+/// the order of packets (`loss_detection = "per-priority"`). The simulator knows them, but no
+/// sender does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Data packets that were lost, repairs and probes included: in switches, in NICs and on links.
+    /// Data packets that were lost in switches, in NICs and on links. Retransmissions and probes
+    /// count too.
     pub lost: u32,
-    /// Segments sent again since a loss was detected, or as a probe.
+    /// Segments sent again because a loss was detected, or as a probe.
     pub by_detection: u32,
     /// Segments sent again after a timeout.
     pub by_timeout: u32,
@@ -20,7 +21,7 @@ pub struct Repairs {
     pub arrived_twice: u32,
     /// Data packets that came too early for their receiver, which discarded them.
     pub discarded: u32,
-    /// What the order of packets tells, where they are numbered.
+    /// Counts that follow from the order of packets, if packets are numbered.
     pub order: Option<OrderCounts>,
 }
 
@@ -39,7 +40,7 @@ impl Repairs {
         "losses_by_timeout",
     ];
 
-    /// Those of the flow at this place.
+    /// The counts of the flow at this place.
     pub(crate) fn of(ends: &Ends, slot: u32) -> Repairs {
         let sender = ends.sending(slot).sender();
         let repaired = sender.map_or(0, |sender| sender.retransmitted_packets);
@@ -54,7 +55,7 @@ impl Repairs {
         }
     }
 
-    /// Those of a flow of which nothing was lost, whose packets may be numbered.
+    /// The counts of a flow that lost nothing. Its packets may be numbered.
     pub fn none(is_numbered: bool) -> Repairs {
         Repairs { order: is_numbered.then(OrderCounts::default), ..Repairs::default() }
     }

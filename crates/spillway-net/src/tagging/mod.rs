@@ -22,16 +22,16 @@ use std::sync::Arc;
 /// A data packet that is to be sent, as a tagger sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tagged {
-    /// Payload of its flow before it, in bytes. It counts anew after so many timeouts in a row as
-    /// the tagger [says](Tagger::resets_after).
+    /// Payload of its flow that comes before it, in bytes. The count begins anew after as many
+    /// timeouts in a row as the tagger [says](Tagger::resets_after).
     pub sent: u64,
     /// Its payload in bytes.
     pub payload: u32,
-    /// What is known of the flow before it has sent anything: it has at least this many bytes of
-    /// payload. 0 if nothing is known.
+    /// What is known of the flow's size before the flow has sent anything: at least this many bytes
+    /// of payload. 0 if nothing is known.
     pub bound: u64,
-    /// Payload of its flow in bytes, for taggers to which it is known;
-    /// [`ENDLESS`](crate::flow::FlowSpec::ENDLESS) for one that never ends.
+    /// Payload of its flow in bytes, for taggers that know it;
+    /// [`ENDLESS`](crate::flow::FlowSpec::ENDLESS) for a flow that never ends.
     pub size: u64,
     /// Retransmission timeouts that its flow has had.
     pub timeouts: u32,
@@ -47,14 +47,14 @@ pub trait Tagger: Debug + Send + Sync {
     /// The level of a packet, from 1, the best, to K.
     fn level(&self, packet: &Tagged) -> u8;
 
-    /// Up to which value of `sent` this packet's level holds: new packets with less have the same
-    /// level, whatever their payload, if there is no timeout in between. By default it holds for no
-    /// other packet; a tagger with a state of its own must leave it at that.
+    /// The value of `sent` up to which this packet's level holds. New packets with a lower value
+    /// have the same level, whatever their payload, if there is no timeout in between. By default
+    /// it holds for no other packet. A tagger with state of its own must keep this default.
     fn holds_until(&self, packet: &Tagged) -> u64 {
         packet.sent
     }
 
-    /// After how many timeouts in a row a flow counts as one that has sent nothing; `None` for
+    /// After how many timeouts in a row a flow is treated as if it had sent nothing; `None` for
     /// never.
     fn resets_after(&self) -> Option<u32> {
         None
@@ -70,8 +70,8 @@ pub trait Tagger: Debug + Send + Sync {
         false
     }
 
-    /// How many bytes of a flow with this bound and size it sends on the way up, from worse levels
-    /// to better ones; 0 for a flow that does not climb.
+    /// How many bytes of a flow with this bound and size are sent while the flow climbs from worse
+    /// levels to better ones; 0 for a flow that does not climb.
     fn climbs_to(&self, _bound: u64, _size: u64) -> u64 {
         0
     }
@@ -97,10 +97,10 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
-    /// Its results number, which rises whenever runs that name it come to something else, though
-    /// nothing else of them has changed.
+    /// Its results number. It rises whenever the results of runs with this tagger change although
+    /// nothing else of these runs has changed.
     pub results: u32,
-    /// Reads its parameters; `None` for the one that leaves every flow its own priority.
+    /// Reads its parameters; `None` for the tagger that leaves every flow its own priority.
     read: Reader,
 }
 
@@ -121,14 +121,14 @@ impl Kind {
     }
 }
 
-/// Which packet a repair counts as.
+/// Which packet a retransmission counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repairs {
-    /// The one that it repeats.
+    /// The packet that it repeats.
     Same,
-    /// The next new one.
+    /// The next new packet.
     Next,
-    /// The first of its flow.
+    /// The first packet of its flow.
     First,
 }
 
@@ -137,7 +137,8 @@ enum Repairs {
 pub struct Tagging {
     /// `None` if every flow has its own priority.
     tagger: Option<Arc<dyn Tagger>>,
-    /// The priority of the best level: 0 where acks share its queue, 1 where theirs comes before.
+    /// The priority of the best level: 0 if acks share its queue, 1 if the queue of acks comes
+    /// before it.
     first: u8,
     repairs: Repairs,
 }
@@ -153,8 +154,8 @@ pub struct Outgoing {
     pub again: bool,
     /// The first byte that was never sent, not counting this packet.
     pub next: u64,
-    /// The first byte that had never been sent when its flow was last taken back to the best level,
-    /// if it ever was.
+    /// The first byte that had never been sent when its flow was last taken back to the best level.
+    /// `None` if that never happened.
     pub restart: Option<u64>,
     /// Retransmission timeouts that the flow has had.
     pub timeouts: u32,
@@ -185,7 +186,7 @@ impl Tagging {
         Ok(tagging)
     }
 
-    /// A tagger with the keys that all of them have.
+    /// A tagger with the keys that all taggers have.
     fn of(
         tagger: Option<Arc<dyn Tagger>>,
         section: &mut Section,
@@ -224,8 +225,8 @@ impl Tagging {
         Some(self.first..self.first + levels)
     }
 
-    /// Whether a flow counts as one that has sent nothing from its latest timeout on, which is one
-    /// of so many in a row.
+    /// Whether a flow is treated as if it had sent nothing after a timeout, which is the last of so
+    /// many in a row.
     pub fn takes_back(&self, timeouts_in_a_row: u32) -> bool {
         let after = self.tagger.as_ref().and_then(|tagger| tagger.resets_after());
         timeouts_in_a_row > 0 && after.is_some_and(|after| timeouts_in_a_row.is_multiple_of(after))
@@ -241,13 +242,13 @@ impl Tagging {
         self.tagger.as_ref().is_some_and(|tagger| tagger.levels() > 1 && tagger.overtakes())
     }
 
-    /// How many bytes of a flow with this bound and size are sent on the way up.
+    /// How many bytes of a flow with this bound and size are sent while it climbs.
     pub fn climbs_to(&self, bound: u64, size: u64) -> u64 {
         self.tagger.as_ref().map_or(0, |tagger| tagger.climbs_to(bound, size).min(size))
     }
 
-    /// The priority of a packet, and up to which byte of its flow new packets have it, too, if
-    /// there is no timeout in between. `None` if it has its flow's.
+    /// The priority of a packet, and the byte of its flow up to which new packets have the same
+    /// priority, if there is no timeout in between. `None` if the packet has its flow's priority.
     #[inline]
     pub fn priority(&self, packet: &Outgoing) -> Option<(u8, u64)> {
         let tagger = self.tagger.as_ref()?;
@@ -309,7 +310,7 @@ mod tests {
     }
 
     /// Each new packet of a random flow, full or not, has the level that was said to hold for it,
-    /// also where the flow has had timeouts or was taken back.
+    /// even if the flow has had timeouts or was taken back.
     #[test]
     fn a_level_holds_as_long_as_its_tagger_says() {
         let mut random = Stream::new(1, "levels", 0);

@@ -5,18 +5,19 @@ use super::{LineId, Node, Topology};
 use spillway_engine::Time;
 use std::sync::OnceLock;
 
-/// Twice the propagation delay of the longest path between two hosts, plus one full packet at the
-/// slowest link of that path.
+/// Twice the propagation delay of the longest path between two hosts, plus the time of one full
+/// packet at the slowest link of that path.
 ///
-/// Rates are nominal. Paths are those of fewest hops. The longest is the one with the most propagation, and among
-/// equals the one with the slowest link. It is searched for when first asked for, and kept.
+/// Rates are nominal. Only paths with the fewest hops count. The longest path is the one with the
+/// most propagation; among equals, the one with the slowest link. It is searched for when first
+/// asked for, and kept.
 pub fn base_rtt(topology: &Topology, full_packet_bytes: u64) -> Time {
     let LongestPath(known) = &topology.longest_path;
     known.get_or_init(|| longest_path(topology)).round_trip(full_packet_bytes)
 }
 
-/// An upper bound of the base RTT, from one search: the distance of two racks is at most the sum of
-/// their distances from a third.
+/// An upper bound of the base RTT, from a single search: the distance between two racks is at most
+/// the sum of their distances from a third.
 pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
     let LongestPath(known) = &topology.longest_path;
     if let Some(longest) = known.get() {

@@ -1,10 +1,10 @@
 //! Clocks: how far the rates of devices are from their nominal rates.
 //!
-//! Where all clocks are exactly equal, flows that meet at a full queue keep their order for ever, and
-//! the same one always finds the free place (Floyd and Jacobson, "Traffic Phase Effects in
-//! Packet-Switched Gateways", 1991). So hosts send a little slower than switches, each at a rate of its
-//! own: a stand-in for the gaps that real hosts leave between packets, not for the tolerance of
-//! their oscillators.
+//! If all clocks are exactly equal, flows that meet at a full queue keep their order for ever, and
+//! always the same flow finds the free place (Floyd and Jacobson, "Traffic Phase Effects in
+//! Packet-Switched Gateways", 1991). So hosts send a little slower than switches, each at a rate of
+//! its own. This stands for the gaps that real hosts leave between packets, not for the tolerance
+//! of their oscillators.
 
 use super::{Node, Topology};
 use spillway_engine::{Clock, Stream};
@@ -21,8 +21,8 @@ pub enum Clocks {
     Exact,
     /// Each device's clock is drawn once, uniformly.
     Spread {
-        /// Hosts' clocks. A host is as far below the slowest switch as it would be below a nominal
-        /// clock, if the range reaches so far.
+        /// Hosts' clocks. If the range reaches so far, a host is as far below the slowest switch as
+        /// it would be below a nominal clock.
         hosts: RangeInclusive<i64>,
         /// Switches' clocks.
         switches: RangeInclusive<i64>,
@@ -30,8 +30,8 @@ pub enum Clocks {
 }
 
 impl Clocks {
-    /// Reads the keys of a topology. Where times are cut to whole nanoseconds, as in other
-    /// simulators, clocks are exact.
+    /// Reads the keys of a topology. If times are cut to whole nanoseconds, as in other simulators,
+    /// clocks are exact.
     pub(super) fn read(section: &mut Section, whole_ns: bool) -> Result<Clocks> {
         let choices = [("spread", true), ("exact", false)];
         let meaning =

@@ -25,7 +25,7 @@
 //!
 //! Switches and hosts are numbered in the order of their declaration. A switch's ports are its
 //! hosts, in order, then its links, in order. `[[event]]` and `[record]` may call a switch by its
-//! name here, or by that in results: its tier and its place in it.
+//! name here, or by its name in results, which is its tier and its number within the tier.
 
 use super::kinds::{MAX_HOSTS, Size, delay};
 use super::{Fabric, OwnNames, Search, TIERS, Topology};

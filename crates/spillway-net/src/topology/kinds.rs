@@ -15,8 +15,8 @@ pub struct Kind {
     pub id: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
-    /// Its results number, which rises whenever runs that name it come to something else, though
-    /// nothing else of them has changed.
+    /// Its results number. It rises whenever the results of runs with this topology change although
+    /// nothing else of these runs has changed.
     pub results: u32,
     read: fn(&mut Section, &Path) -> Result<Topology>,
 }

@@ -56,17 +56,17 @@ pub struct LineSpec {
 }
 
 impl LineSpec {
-    /// The time that a packet of this many bytes takes to be sent, or after some other packets a
-    /// picosecond more.
+    /// The time that a packet of this many bytes takes to be sent. After some other packets it
+    /// takes a picosecond more.
     pub fn time_of(&self, bytes: u64) -> Time {
         let exact = self.rate.time_of(bytes);
         if self.whole_ns { in_whole_ns(exact) } else { exact }
     }
 }
 
-/// The greatest whole number of nanoseconds below a time of transmission: what ns-3 makes of it.
-/// ns-3 computes the time in seconds, as a binary fraction, and cuts that too, so a time that is a
-/// whole number of nanoseconds also loses one.
+/// The greatest whole number of nanoseconds below a time of transmission, as ns-3 has it. ns-3
+/// computes the time in seconds, as a binary fraction, and cuts that too. So a time that is a whole
+/// number of nanoseconds also loses one nanosecond.
 pub(crate) fn in_whole_ns(exact: Time) -> Time {
     Time::from_ns(exact.ps().saturating_sub(1) / 1_000)
 }

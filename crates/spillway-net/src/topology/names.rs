@@ -3,8 +3,8 @@
 use super::{Node, Topology};
 use std::collections::BTreeMap;
 
-/// The names that a topology's description gives to its nodes, by their numbers; empty without
-/// names. In results nodes have other names, which are formed alike in all topologies.
+/// The names that a topology's description gives to its nodes, by the nodes' numbers; empty if it
+/// gives none. In results, nodes have other names, formed in the same way in all topologies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnNames {
     /// Switches.

@@ -13,12 +13,12 @@
 //! block that a host sends in a step is part of one flow.
 //!
 //! A host begins a step when it knows that the flows that it sends and receives in the step before
-//! are complete; it waits for nothing else. Of those that it sends, which are complete at other
-//! hosts, it learns `release_delay` later. Between its last step and the first one of the next iteration it
-//! computes for `compute`, and a jitter. Adding up takes no time.
+//! are complete. It waits for nothing else. Flows that it sends are complete at other hosts, so it
+//! learns of their end `release_delay` later. Between its last step and the first step of the next
+//! iteration it computes for `compute`, and a jitter. Adding up takes no time.
 //!
-//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a job
-//! send to the same ones again and again.
+//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a
+//! job send to the same hosts again and again.
 //!
 //! # Cost
 //! Memory per host, not per flow.

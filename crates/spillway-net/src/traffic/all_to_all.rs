@@ -8,13 +8,14 @@
 //! # Rule
 //! n hosts send n (n - 1) flows of the same size. A host starts at `start` plus a delay, uniform
 //! from 0 to `jitter`. With p `phases` host h sends in phase i (from 0) to the hosts h + k, for k
-//! from floor((n - 1) i / p) + 1 to floor((n - 1) (i + 1) / p), modulo n. It begins a phase when it
-//! knows that the flows that it sends and receives in the phase before are complete; of those that
-//! it sends it learns `release_delay` later. Between iterations it waits for `compute` and another
-//! jitter. Jobs do so each among their own hosts.
+//! from floor((n - 1) i / p) + 1 to floor((n - 1) (i + 1) / p), modulo n. A host begins a phase
+//! when it knows that the flows that it sends and receives in the phase before are complete. Flows
+//! that it sends are complete at other hosts, so it learns of their end `release_delay` later.
+//! Between iterations it waits for `compute` and another jitter. With jobs, the hosts of each job
+//! do this among themselves.
 //!
-//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a job
-//! send to the same ones again and again.
+//! Unless the section or `[transport]` gives `connections`, they stay open (`"open"`): hosts of a
+//! job send to the same hosts again and again.
 //!
 //! # Cost
 //! Memory per host, and for the flows of the first phase.

@@ -1,4 +1,4 @@
-//! Lower bounds of flows' sizes: what a host knows of a flow before it sends.
+//! Lower bounds of flows' sizes: what a host knows of a flow's size before it sends.
 
 use super::flow_model::FlowModel;
 use crate::flow::FlowSpec;
@@ -8,18 +8,18 @@ use spillway_settings::{Files, Range, Section, SettingsError, Value};
 /// How a section's flows get their bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// None has one.
+    /// No flow has one.
     None,
     /// Each flow's size.
     Exact,
-    /// The same for all: the least that an application sends.
+    /// The same bound for all flows: the least that an application sends.
     Constant(u64),
     /// The size times a number from `least` to 1, drawn for each flow.
     Uniform { least: f64 },
-    /// As `Uniform`, but for the share `misses` of flows the size times 1 + `excess`, so that the
-    /// bound is too high.
+    /// As `Uniform`. For the share `misses` of flows, however, the size times 1 + `excess`, which
+    /// is too high a bound.
     Miss { least: f64, misses: f64, excess: f64 },
-    /// Those that a forest gives the flows of a list, which come with them.
+    /// The bounds that a forest computes for the flows of a list. The flows come with them.
     Model,
 }
 
@@ -65,8 +65,8 @@ impl Bounds {
         Ok((bounds, model))
     }
 
-    /// The bound of a flow, unless it has one. Of an endless flow, which has no size, only the
-    /// constant is one.
+    /// The bound of a flow that has none yet. An endless flow has no size, so it can only have the
+    /// constant bound.
     pub fn draw(self, flow: &FlowSpec, random: &mut Stream) -> u64 {
         let share = match self {
             Bounds::None | Bounds::Constant(_) | Bounds::Model => 0.0,
@@ -87,7 +87,7 @@ impl Bounds {
     }
 }
 
-/// A number from `least` to 1, drawn only if they differ.
+/// A number from `least` to 1. It is drawn only if the two differ.
 fn within(least: f64, random: &mut Stream) -> f64 {
     if least == 1.0 { 1.0 } else { least + (1.0 - least) * random.uniform() }
 }

@@ -102,8 +102,8 @@ impl Cdf {
         Cdf { points: vec![at(low, 0.0), at(high, 1.0)], below_one: 0.0 }
     }
 
-    /// The same distribution, limited to sizes from `low` (at least 1) to `high`, both included;
-    /// `None` if it has none of these sizes.
+    /// This distribution, limited to sizes from `low` (at least 1) to `high`, both included. `None`
+    /// if it has none of these sizes.
     pub fn within(&self, low: u64, high: u64) -> Option<Cdf> {
         let (low, high) = (low as f64, high as f64);
         let (below, up_to) = (self.probability_below(low), self.probability_up_to(high));

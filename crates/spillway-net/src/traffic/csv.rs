@@ -1,5 +1,5 @@
-//! Comma-separated values, as RFC 4180 has them: a value in quotes may hold commas, line breaks,
-//! and quotes, which are doubled.
+//! Comma-separated values, as in RFC 4180. A value in quotes may hold commas, line breaks, and
+//! quotes, which are doubled.
 
 use super::flow_columns::ColumnsError;
 use std::borrow::Cow;
@@ -7,8 +7,8 @@ use std::borrow::Cow;
 /// The line of the first row in a file. The line before it names the columns.
 pub const FIRST_LINE: usize = 2;
 
-/// Rows that have a value for every name. They are split anew for each column, because the cells of
-/// all columns would take several times the memory of the text.
+/// Rows that have a value for every name. The text is split into cells anew for each column,
+/// because the cells of all columns would take several times the memory of the text.
 pub struct Csv<'a> {
     names: Vec<Cow<'a, str>>,
     rows: Rows<'a>,

@@ -1,4 +1,4 @@
-//! The average rates that traffic asks hosts to send and to receive, as far as it has rates.
+//! The average rates at which traffic asks hosts to send and to receive, if the traffic has rates.
 
 use super::active_time::ActiveTime;
 use super::racks::{Group, Racks};

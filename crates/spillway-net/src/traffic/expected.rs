@@ -3,8 +3,8 @@
 use super::active_time::ActiveTime;
 use spillway_engine::Time;
 
-/// The expected number of flows of a section, and their payload: averages of what is drawn, and
-/// upper bounds of what differs between hosts.
+/// The expected number of flows of a section, and their payload. Numbers that are drawn count with
+/// their average. Numbers that differ between hosts count with an upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
     /// Flows.
@@ -34,7 +34,7 @@ impl ActiveTime {
     /// The average number of arrivals in this time at a rate of `per_second`.
     pub fn arrivals(&self, per_second: f64) -> f64 {
         match self.stop.since(self.start) {
-            // Also if the rate is infinite.
+            // So even if the rate is infinite.
             Time::ZERO => 0.0,
             span => per_second * span.secs_f64(),
         }

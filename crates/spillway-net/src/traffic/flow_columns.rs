@@ -23,7 +23,7 @@ pub struct FlowColumns {
     pub priority: Option<Vec<Option<u8>>>,
     /// The choice among equal next hops of the data.
     pub path: Option<Vec<Option<u32>>>,
-    /// The same for the acks.
+    /// The choice among equal next hops of the acks.
     pub ack_path: Option<Vec<Option<u32>>>,
     /// The query that a flow answers.
     pub query_id: Option<Vec<Option<u32>>>,
@@ -31,7 +31,7 @@ pub struct FlowColumns {
     pub bound_bytes: Option<Vec<Option<u64>>>,
     /// The flows that must be complete before a flow starts, by their numbers in the list, from 0.
     pub after: Option<Vec<Vec<u32>>>,
-    /// How long after that it starts, in nanoseconds.
+    /// How long after that the flow starts, in nanoseconds.
     pub delay_ns: Option<Vec<Option<u64>>>,
     /// The job of which a flow is a part.
     pub job: Option<Vec<Option<u32>>>,
@@ -92,7 +92,7 @@ impl FlowColumns {
     }
 }
 
-/// The further columns of numbers that a file of comma-separated values has under these names.
+/// Further columns of numbers of a file of comma-separated values, by their names.
 pub fn numbers_of_csv(text: &str, names: &[String]) -> Result<Vec<Vec<f64>>, ColumnsError> {
     let table = Csv::of(text)?;
     let number = |cell: &str| {

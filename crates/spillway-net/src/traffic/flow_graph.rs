@@ -1,8 +1,9 @@
 //! Flows of a list that wait for others of the list, and the jobs to which flows belong.
 //!
 //! # Rule
-//! A flow that waits starts `delay` after its host knows that those that it waits for are complete,
-//! and not before its own start. A flow that waits for one that is left out is left out, too.
+//! A flow that waits starts `delay` after its host knows that the flows for which it waits are
+//! complete, and not before its own start. If a flow is left out, so is every flow that waits for
+//! it.
 
 use super::release::End;
 use super::waiting::{Iteration, Released, Waiting};
@@ -30,7 +31,7 @@ pub struct FlowGraph {
     nodes: Vec<Node>,
     /// The flows that wait for each.
     followers: Vec<Vec<u32>>,
-    /// Which of them start, unless the others take too long.
+    /// Which flows start, unless the flows for which they wait take too long.
     starts: Vec<bool>,
     has_jobs: bool,
     /// No flow starts at this time or later.
@@ -38,10 +39,10 @@ pub struct FlowGraph {
 }
 
 impl FlowGraph {
-    /// A graph of flows of which none starts at `duration` or later.
+    /// A graph of flows, none of which starts at `duration` or later.
     ///
     /// # Errors
-    /// The places of flows that wait for each other, in this order, if there are such.
+    /// If flows wait for each other in a cycle: their places, in the order of the cycle.
     pub fn new(nodes: Vec<Node>, duration: Time) -> Result<FlowGraph, Vec<u32>> {
         let mut followers = vec![Vec::new(); nodes.len()];
         for (place, node) in (0..).zip(&nodes) {
@@ -84,7 +85,7 @@ impl FlowGraph {
         of.filter(|(node, starts)| node.after.is_empty() && **starts).map(|(node, _)| node.spec)
     }
 
-    /// All flows that start, unless those that they wait for take too long.
+    /// All flows that start, unless the flows for which they wait take too long.
     pub fn all(&self) -> impl Iterator<Item = FlowSpec> {
         let of = self.nodes.iter().zip(&self.starts);
         of.filter(|(_, starts)| **starts).map(|(node, _)| node.spec)
@@ -115,7 +116,8 @@ impl FlowGraph {
     }
 }
 
-/// Flows that wait for each other: of those with something left to wait for.
+/// Flows that wait for each other in a cycle, found among flows that have something left to wait
+/// for.
 fn cycle(nodes: &[Node], left: &[usize]) -> Vec<u32> {
     let waits = |place: u32| left[place as usize] > 0;
     let first = (0..nodes.len() as u32).find(|&place| waits(place)).unwrap_or(0);
@@ -143,13 +145,14 @@ struct Job {
     left: u32,
 }
 
-/// What of a list waits still.
+/// The flows of a list that still wait.
 #[derive(Clone, Debug)]
 pub struct GraphState {
     graph: Arc<FlowGraph>,
-    /// How many of those that each flow waits for are not complete.
+    /// For each flow, how many of the flows for which it waits are not complete.
     missing: Vec<u32>,
-    /// When each flow's host knows of the others, of which it waits for the last.
+    /// For each flow, when its host knows that the flows completed so far are complete. The flow
+    /// waits for the last of these times.
     known_at: Vec<Time>,
     /// Which flows start.
     starts: Vec<bool>,
@@ -160,7 +163,7 @@ pub struct GraphState {
 }
 
 impl GraphState {
-    /// Leaves out those that wait for a flow that never starts.
+    /// Leaves out the flows that wait for a flow that never starts.
     fn leave_out(&mut self, flow: u32) {
         let mut out = vec![flow];
         while let Some(place) = out.pop() {

@@ -7,16 +7,17 @@
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
 //! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not
-//! be sorted. A flow may wait for others of the list (`after`: their numbers, the first row's being
-//! 0), and start some time (`delay_ns`) after its host knows that all of them are complete
-//! (`release_delay`); `start_ns` is then the earliest start. Flows with the same number in the column `job` are a job.
+//! be sorted. A flow may wait for others of the list. The column `after` has their numbers, the
+//! first row's being 0. The flow then starts some time (`delay_ns`) after its host knows that all
+//! of them are complete (`release_delay`), but not before `start_ns`. Flows with the same number in
+//! the column `job` are a job.
 //!
 //! With a `class` column the list defines the classes that it names. With `only_class` only the
 //! flows of one class are taken, and they belong to the section's own class. Flows that start after
 //! the scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest
-//! in that file bounds each flow by further columns: those that it looks at, and `job`, the number
-//! of the job whose earlier flows it may look at too: flows of a job in the order of starts, then
-//! rows.
+//! in that file bounds each flow. It looks at further columns of the list. One of them is `job`,
+//! the number of the job whose earlier flows the forest may look at too. Flows of a job are in the
+//! order of their starts, then of their rows.
 //!
 //! # Cost
 //! Memory per flow.
@@ -163,7 +164,7 @@ impl FlowListParams {
 }
 
 impl FlowListParams {
-    /// All flows, those that wait among them.
+    /// All flows, including those that wait.
     fn all(&self) -> Box<dyn Iterator<Item = FlowSpec> + '_> {
         match &self.graph {
             Some(graph) => Box::new(graph.all()),
@@ -268,7 +269,7 @@ impl List {
         Ok(list)
     }
 
-    /// Gives every flow that has no bound the one of the model.
+    /// Gives every flow without a bound the bound of the model.
     fn bound(&mut self, model: &FlowModel, numbers: &[Vec<f64>]) {
         let FlowColumns { start_ps, start_ns, size_bytes, bound_bytes, .. } = &mut self.columns;
         let start = start_ps.as_ref().unwrap_or(start_ns);
@@ -326,7 +327,7 @@ impl List {
         self.columns.after.as_ref().is_some_and(|after| !after[row].is_empty())
     }
 
-    /// Which of the flows of these rows wait for which; `None` if none does and there are no jobs.
+    /// Which flows of these rows wait for which. `None` if no flow waits and there are no jobs.
     fn graph(
         &self,
         flows: &[FlowSpec],

@@ -1,23 +1,24 @@
-//! Bounds that a forest gives the flows of a list, from what is known of them when they start.
+//! Bounds that a forest computes for the flows of a list, from what is known of a flow when it
+//! starts.
 
 use spillway_forest::Regressor;
 use spillway_settings::{Files, Section, SettingsError};
 
-/// The column that tells the flows of a list by the job that sends them.
+/// The column that names the job to which a flow belongs.
 const JOB: &str = "job";
-/// The feature of earlier flows that lists have under another name.
+/// The feature whose column has another name in lists.
 const SIZE: &str = "flow_size";
 
-/// A forest, and where in a list its features are.
+/// A forest, and where it finds its features in a list.
 #[derive(Clone, Debug)]
 pub struct FlowModel {
     forest: Regressor,
-    /// The columns that it looks at, and first the job's.
+    /// The columns that it looks at. The first one is that of the job.
     columns: Vec<String>,
     features: Vec<Feature>,
 }
 
-/// A value of a flow, or of one before it in the same job.
+/// A value of a flow, or of an earlier flow of the same job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Feature {
     /// Its place among the columns; `None` is the size.
@@ -72,8 +73,8 @@ impl FlowModel {
         &self.columns
     }
 
-    /// A bound for every flow of a list: of starts, sizes, and the columns that the model looks at.
-    /// Before the first flow of a job all values are 0.
+    /// A bound for every flow of a list. The arguments are the flows' starts, their sizes, and the
+    /// columns at which the model looks. Before the first flow of a job all values are 0.
     pub fn bounds(&self, start: &[u64], size: &[u64], columns: &[Vec<f64>]) -> Vec<u64> {
         let mut order: Vec<usize> = (0..size.len()).collect();
         let job = |row: usize| columns[0][row];

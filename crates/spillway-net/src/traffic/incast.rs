@@ -1,14 +1,14 @@
 //! Queries: many hosts answer one at once.
 //!
 //! # What it does
-//! Every receiving host asks at random (or regular) times. Each time several hosts answer it
-//! together, and their answers meet at its port. The flows of a query carry its number. In the
-//! evaluations of ABM and Credence all hosts of the next rack answer, at the same instant.
+//! Every receiving host asks at random or regular times. Each time several hosts answer it
+//! together, and their answers meet at its port. The flows of a query carry the query's number. In
+//! the evaluations of ABM and Credence all hosts of the next rack answer at the same instant.
 //!
 //! # Rule
-//! A receiver's queries are a Poisson process of `queries_per_host_per_s`, or come every
-//! `interval` from the start on, or are a Poisson process that offers a `load`, with queries of b
-//! bytes on average and r receivers:
+//! The queries of a receiver come in one of three ways: as a Poisson process of
+//! `queries_per_host_per_s`; every `interval` from the start on; or as a Poisson process that
+//! offers a `load`. With queries of b bytes on average and r receivers, a load means:
 //! - `load_of = "uplink"`: load * C / (8 b r) per second, where C is the total rate of the uplinks
 //!   of all leaves;
 //! - `load_of = "receiver"`: load * c / (8 b), where c is the rate of the link to the receiver.
@@ -343,7 +343,8 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<I> {
     type Item = FlowSpec;
 
     fn next(&mut self) -> Option<FlowSpec> {
-        // A query drawn up to the start of the first waiting answer may have an earlier one.
+        // A query that is drawn up to the start of the first waiting answer may have an earlier
+        // answer.
         let first = |begun: &BinaryHeap<Reverse<FlowSpec>>| begun.peek().map(|flow| flow.0.start);
         while let Some(query) =
             self.queries.next_if(|query| first(&self.begun).is_none_or(|start| query.time <= start))
@@ -369,8 +370,8 @@ impl Senders {
         })
     }
 
-    /// The group from which the senders of every query are chosen; `None` if each query has its
-    /// own.
+    /// The group from which the senders of every query are chosen; `None` if each query has its own
+    /// group.
     fn group(self, receiver: u32, racks: &Racks) -> Option<Group> {
         let rack = racks.rack_of(receiver);
         match self {

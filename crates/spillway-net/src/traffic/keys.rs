@@ -58,7 +58,7 @@ fn parse_hosts(value: &Value, number: u32) -> Option<Vec<u32>> {
         Value::String(range) => {
             let (first, last) = range.split_once("..")?;
             let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-            // A range is cut off one host behind the last: that suffices for it to be refused.
+            // A range is cut off one host after the last. That suffices for it to be refused.
             (first <= last).then(|| (first..=last.min(first.max(number))).collect())
         }
         one => Some(vec![parse_host(one)?]),

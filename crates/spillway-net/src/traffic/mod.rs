@@ -83,8 +83,8 @@ pub struct Kind {
     pub id: &'static str,
     /// A description of one line.
     pub summary: &'static str,
-    /// Its results number, which rises whenever runs that name it come to something else, though
-    /// nothing else of them has changed.
+    /// Its results number. It rises whenever the results of runs with this traffic change although
+    /// nothing else of these runs has changed.
     pub results: u32,
     /// Values for the required keys, as TOML, for [`Kind::keys`].
     example: &'static str,
@@ -96,15 +96,16 @@ type Read = fn(&mut Section, Label, &Context) -> Result<Box<dyn Pattern>, Settin
 
 /// A section of traffic as its kind has read it.
 trait Pattern: fmt::Debug + Send + Sync {
-    /// Its flows, from the first, but for those that start when others are complete.
+    /// All its flows, from the first, except those that start when others are complete.
     fn flows(&self) -> Flows;
 
-    /// Its flows that start when others are complete, if it has any, or jobs that are to be noted.
+    /// Its flows that start when others are complete, if it has any, or jobs that are to be
+    /// recorded.
     fn waiting(&self) -> Option<Box<dyn Waiting>> {
         None
     }
 
-    /// When hosts learn of what their flows wait for.
+    /// How long hosts take to learn of the flows for which their own flows wait.
     fn release(&self) -> Release {
         Release::Least
     }
@@ -169,8 +170,8 @@ trait Pattern: fmt::Debug + Send + Sync {
     }
 }
 
-/// Reads columns of numbers: by the key that names the file, the file's name as written, and the
-/// columns' names.
+/// Reads columns of numbers. The arguments are the key that names the file, the file's name as
+/// written, and the columns' names.
 pub type ReadNumbers<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<Vec<f64>>> + 'a;
 
 /// The facts outside its section that traffic depends on.
@@ -187,8 +188,8 @@ pub struct Context<'a> {
     pub leaf_buffer_bytes: &'a dyn Fn(u32) -> Option<u64>,
     /// The files of the scenario.
     pub files: &'a Files,
-    /// The flows of a file that the caller has read already, by the key that names the file and its
-    /// name as written.
+    /// The flows of a file that the caller has read already. The arguments are the key that names
+    /// the file, and its name as written.
     pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
     /// Further columns of numbers of such a file, by their names.
     pub numbers: &'a ReadNumbers<'a>,
@@ -327,7 +328,8 @@ impl Source {
         Box::new(flows.map(move |flow| FlowSpec { bound: bounds.draw(&flow, &mut random), ..flow }))
     }
 
-    /// Its flows that start when others are complete, if it has any, or jobs that are to be noted.
+    /// Its flows that start when others are complete, if it has any, or jobs that are to be
+    /// recorded.
     pub fn waiting(&self) -> Option<Box<dyn Waiting>> {
         let (waiting, bounds) = (self.pattern.waiting()?, self.bounds);
         if matches!(bounds, Bounds::None | Bounds::Model) {
@@ -337,7 +339,7 @@ impl Source {
         Some(Box::new(Bounded { waiting, bounds, random }))
     }
 
-    /// When hosts learn of what their flows wait for.
+    /// How long hosts take to learn of the flows for which their own flows wait.
     pub fn release(&self) -> Release {
         self.pattern.release()
     }
@@ -367,8 +369,8 @@ impl Source {
         self.pattern.expected()
     }
 
-    /// The payload that it offers while it is active, in bits per second over all hosts; `None` if
-    /// it has no rate, as lists do, and flows that start at once or never end.
+    /// The payload that it offers while it is active, in bits per second over all hosts. `None` if
+    /// it has no rate. Lists have none, nor have flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         self.pattern.offered_bits_per_second()
     }
@@ -440,7 +442,7 @@ impl Traffic {
         self.sources.iter().any(|source| source.pattern.has_jobs())
     }
 
-    /// All flows in the order of [`FlowSpec`], but for those that start when others are complete.
+    /// All flows in the order of [`FlowSpec`], except those that start when others are complete.
     pub fn flows(&self) -> Merge<Flows> {
         merge(self.sources.iter().map(Source::flows).collect())
     }

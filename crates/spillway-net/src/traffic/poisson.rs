@@ -16,8 +16,8 @@
 //!   link, on average over the receivers.
 //!
 //! With `sources = n` there are n independent Poisson sources, each placed on a sending host that
-//! is drawn at random, and m is n: a host with k of them starts k times as many flows, and one with
-//! none sends nothing. Without it every sending host is one.
+//! is drawn at random, and m is n. A host with k sources starts k times as many flows, and a host
+//! without a source sends nothing. Without `sources` every sending host is one source.
 //!
 //! For each flow a host draws the gap since the one before it, the destination, and the size.
 //!
@@ -99,7 +99,7 @@ const DESTINATIONS: [(&str, Destinations); 3] = [
 const LOAD_OF: [(&str, LoadOf); 3] =
     [("uplink", LoadOf::Uplink), ("host", LoadOf::Host), ("receiver", LoadOf::Receiver)];
 
-/// The random stream that places sources; hosts have those of their own numbers.
+/// The random stream that places sources. Hosts have the streams of their own numbers.
 const PLACEMENT: u64 = u64::MAX;
 
 impl PoissonParams {
@@ -303,8 +303,8 @@ fn bits_per_second(
     }
 }
 
-/// The senders among which so many sources are placed at random: those with any, and the rates of
-/// all of theirs. All hosts have the same rate, and the sum stays.
+/// Places so many sources at random among the senders. Returns the hosts that have any, and the
+/// rate of all their sources. All hosts have the same rate, and the sum of rates stays the same.
 fn placed(each: &[(u32, f64)], sources: u64, label: &Label) -> Vec<(u32, f64)> {
     let mut stream = label.stream(PLACEMENT);
     let mut counts = vec![0u64; each.len()];

@@ -12,7 +12,7 @@ pub struct Racks {
     rack_of: Vec<usize>,
     /// The hosts that take part, in order.
     hosts: Vec<u32>,
-    /// The same, grouped by rack.
+    /// These hosts, grouped by rack.
     by_rack: Vec<u32>,
     /// The range of every rack in `by_rack`.
     ranges: Vec<Range<usize>>,
@@ -195,7 +195,7 @@ impl Areas<'_> {
         hosts as f64 / self.racks.size(group).max(1) as f64
     }
 
-    /// The share of all other racks that is in the host's own area.
+    /// The share of all other racks that lies in the host's own area.
     pub fn share_of_other_racks_inside(&self, host: u32) -> f64 {
         let others = self.racks.count().saturating_sub(1).max(1);
         (self.racks_in[self.area_of(host)] - 1) as f64 / others as f64

@@ -1,9 +1,10 @@
-//! When hosts learn that a flow is complete, for which flows of theirs wait.
+//! When hosts learn that a flow is complete for which flows of theirs wait.
 //!
 //! # Rule
 //! A flow is complete at one host: at its receiver or, with `completion = "last-ack"`, at its
-//! sender. That host knows at once. Another one knows `release_delay` later: by default after the
-//! least time that an ack takes between the two in the empty network, since nothing tells it sooner.
+//! sender. That host knows it at once. Another host knows it `release_delay` later. By default this
+//! is the least time that an ack takes between the two hosts in the empty network, since no other
+//! message is faster.
 
 use crate::topology::{LineId, LineSpec, Node, Topology};
 use spillway_engine::Time;
@@ -14,10 +15,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// How long other hosts take to learn that a flow is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// As long as an ack takes at least.
+    /// As long as an ack takes at the least.
     #[default]
     Least,
-    /// So long.
+    /// This long.
     After(Time),
 }
 
@@ -41,18 +42,18 @@ pub struct End<'a> {
     pub now: Time,
     /// Where it is complete.
     pub host: u32,
-    /// When others learn of it.
+    /// How long others take to learn of it.
     pub release: Release,
     /// Bytes of the flow's acks on the wire.
     pub ack_size: u32,
     /// The network.
     pub topology: &'a Topology,
-    /// Its delays, as far as they are known.
+    /// The network's delays, as far as they are known.
     pub delays: &'a mut Delays,
 }
 
 impl End<'_> {
-    /// When a host knows of it.
+    /// When a host knows that the flow is complete.
     pub fn known_at(&mut self, host: u32) -> Time {
         let delay = match self.release {
             _ if host == self.host => Time::ZERO,
@@ -66,7 +67,7 @@ impl End<'_> {
 /// The least times that packets take through an empty network, found when first needed.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// Those of packets of so many bytes from a rack to all switches, by the rack.
+    /// By rack and size of the packets: the times from the rack to all switches.
     from: BTreeMap<(u32, u32), Vec<Time>>,
 }
 

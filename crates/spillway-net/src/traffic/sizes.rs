@@ -102,7 +102,7 @@ impl Sizes {
         Sizes::of(section, &text, within, files)
     }
 
-    /// The same for a section that need not have sizes.
+    /// As `read`, for a section that need not have sizes.
     pub fn read_if_given(
         section: &mut Section,
         files: &Files,

@@ -9,14 +9,15 @@ use std::fmt;
 
 /// The flows of a section that start when others of the section are complete.
 ///
-/// It knows flows by their [tags](FlowSpec::tag).
+/// It identifies flows by their [tags](FlowSpec::tag).
 pub trait Waiting: fmt::Debug + DynClone + Send {
-    /// A flow of the section is complete now. Tells what starts now or later, in any order, and
-    /// what has ended. A flow starts when its host knows of all ends that it waits for. One that
-    /// would start when flows start no more is left out, and those that wait for it are, too.
+    /// A flow of the section is complete now. Reports the flows that start now or later, in any
+    /// order, and the iterations that have ended. A flow starts when its host knows the ends of all
+    /// flows for which it waits. If that is after the time at which flows may start, the flow is
+    /// left out, and so are all flows that wait for it.
     fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released);
 
-    /// How many flows wait, and are not left out.
+    /// How many flows wait and have not been left out.
     fn left(&self) -> u64;
 
     /// The iterations of jobs that have not ended.
@@ -37,13 +38,13 @@ pub struct Iteration {
     pub job: u32,
     /// Its number, from 0.
     pub number: u32,
-    /// When the first of its flows started, or will; `None` if that is not known.
+    /// When the first of its flows started, or will start; `None` if that is not known.
     pub start: Option<Time>,
     /// When the last of them was complete; `None` if it is not.
     pub end: Option<Time>,
 }
 
-/// What the completion of a flow brings about.
+/// What follows from the completion of a flow.
 #[derive(Debug, Default)]
 pub struct Released {
     /// Flows that start.
@@ -52,7 +53,7 @@ pub struct Released {
     pub ended: Vec<Iteration>,
 }
 
-/// Flows that wait, whose bounds are drawn.
+/// Flows that wait, with bounds drawn for them.
 #[derive(Clone, Debug)]
 pub(super) struct Bounded {
     pub waiting: Box<dyn Waiting>,
@@ -64,7 +65,7 @@ impl Waiting for Bounded {
     fn on_complete(&mut self, flow: &FlowSpec, end: &mut End, released: &mut Released) {
         let first = released.starts.len();
         self.waiting.on_complete(flow, end, released);
-        // Drawn in an order that does not depend on that of rows.
+        // Bounds are drawn in an order that does not depend on the order of rows.
         released.starts[first..].sort_unstable();
         for flow in &mut released.starts[first..] {
             flow.bound = self.bounds.draw(flow, &mut self.random);

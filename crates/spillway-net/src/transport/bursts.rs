@@ -31,7 +31,7 @@ pub struct Bursts {
     pub tells: bool,
 }
 
-/// What a sender keeps of its bursts.
+/// A sender's record of its bursts.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
     /// When the last one left.
@@ -46,17 +46,18 @@ impl Default for Past {
     }
 }
 
-/// What is added where round trips are shortest.
+/// The bytes that are added to a burst if round trips are shortest.
 const LARGEST: u64 = 1 << 16;
 /// How long after the last burst a sender may wait with a smaller one.
 pub const PATIENCE: Time = Time::from_ms(1);
 const SECOND: Time = Time::from_ms(1_000);
-/// A round trip that halves what is added for short ones.
+/// A round trip of this length halves the bytes that are added for short round trips.
 const HALVING: Time = Time::from_us(512);
 const HALVINGS: u64 = 32;
 
 impl Bursts {
-    /// Reads the keys of senders. `None` where segments leave one by one, and none ends a burst.
+    /// Reads the senders' keys. `None` if segments leave one by one and the last one asks for no
+    /// ack.
     pub fn read(section: &mut Section, mss: u32) -> Result<Option<Bursts>, SettingsError> {
         let takes = "a size such as \"64KiB\", or \"none\"";
         let meaning = "the most bytes of a flow that leave together, in bursts sized as Linux sizes \

@@ -19,8 +19,8 @@ pub const CHOICES: [&str; 8] = [
     preset::KEY,
 ];
 
-/// Whether a transport of some kind is not to keep a key's value when one of [`CHOICES`] gets this
-/// one: the key means nothing then, or the new value is to decide about it.
+/// Whether a transport of some kind drops the value of `key` when one of [`CHOICES`] gets `value`.
+/// It does if `key` then means nothing, or if the new value is to decide about it.
 pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     match choice {
         "loss_detection" => Losses::is_foreign(key, value),
@@ -35,8 +35,8 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     }
 }
 
-/// Whether a key's default depends on a choice that is another one now: what was written for the
-/// earlier one is not meant for this.
+/// Whether the default of `key` changes when a choice changes from `earlier` to `value`. What was
+/// written for the earlier value is not meant for the new one.
 pub fn has_other_default(key: &str, choice: &str, value: &str, earlier: &str) -> bool {
     match choice {
         "loss_detection" => Losses::has_other_default(key, value, earlier),
@@ -80,7 +80,8 @@ mod tests {
         let decides = |kind, key| preset::decides(kind, key);
         assert!(!decides("dcqcn", "g") && decides("dcqcn", "mss") && !decides("dctcp", "mss"));
         assert!(!decides("dcqcn", "window") && decides("timely", "window"));
-        // What only ABM's program has other values of goes with it, and comes with it.
+        // Keys to which only the preset of ABM's program gives other values come and go with that
+        // preset.
         let goes = |preset| is_foreign("timely", "t_low", preset::KEY, preset);
         assert!(goes("abm") && !goes("simulator") && !goes("paper"));
         let goes = |from| has_other_default("loss_detection", preset::KEY, "paper", from);

@@ -19,7 +19,7 @@ use spillway_settings::quantity::{Amount, BdpSize, LONGEST};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
-/// Not used: the timeout is another one, that never changes.
+/// Not used: these senders have another timeout, which never changes.
 const NO_RTO: RtoBounds = RtoBounds {
     initial: LONGEST,
     min: LONGEST,
@@ -42,7 +42,7 @@ pub struct ClosedLoop {
     pub times_from_nic: bool,
     /// Bytes of a data packet that are not payload and that a pace counts.
     pub paced_header: u32,
-    /// Whether what is retransmitted whatever the window is waits for the pace.
+    /// Whether retransmissions that ignore the window wait for the pace.
     pub repairs_wait: bool,
     /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
@@ -54,7 +54,7 @@ pub struct ClosedLoop {
     pub acks: AckPolicy,
     /// After how many bytes a sender asks for an ack at the latest.
     pub ack_segment: u64,
-    /// How it tells of marks, if not by acks.
+    /// How the receiver tells of marks, if not by acks.
     pub notifications: Option<Notifications>,
     /// How segments leave together, if they do.
     pub bursts: Option<Bursts>,
@@ -75,9 +75,9 @@ pub struct ClosedLoop {
     pub connections: Connections,
 }
 
-/// The default of `rto_granularity`. Where round trips are equal, rttvar vanishes, and a loss that
+/// The default of `rto_granularity`. If all round trips are equal, rttvar vanishes. A loss that
 /// acks show is repaired within two round trips: one until enough acks have come, if the window is
-/// sent in bursts, and one for the repair. No timeout is to come before that.
+/// sent in bursts, and one for the retransmission. No timeout must come before that.
 const GRANULARITY: &str = "1rtt";
 
 impl ClosedLoop {
@@ -250,7 +250,7 @@ impl ClosedLoop {
         Ok((syn_window, section.flag("handshake", false, meaning)?))
     }
 
-    /// The same for a transport that learns of losses by timeouts alone. It has no handshake, and
+    /// As `read`, for a transport that learns of losses by timeouts alone. It has no handshake, and
     /// every packet is acknowledged.
     fn read_by_timeouts(
         section: &mut Section,
@@ -285,7 +285,7 @@ impl ClosedLoop {
             },
             notifications: None,
             bursts: None,
-            // Not used: the timeout is that of `timeouts`.
+            // Not used: `timeouts` gives the timeout.
             rto: NO_RTO,
             losses: Losses::BY_TIMEOUTS,
             timeouts: Some(timeouts),
@@ -296,12 +296,12 @@ impl ClosedLoop {
         })
     }
 
-    /// Takes note of the bytes of a data packet that are not payload.
+    /// Notes how many bytes of a data packet are not payload.
     pub(super) fn set_header(&mut self, header: u32) {
         self.paced_header = if self.maker.paces_payload() { 0 } else { header };
     }
 
-    /// Bytes on data packets and on acks for what they carry besides.
+    /// Bytes of telemetry and of packet numbers, on data packets and on acks.
     pub fn carried_bytes(&self) -> u32 {
         self.telemetry + self.losses.number_bytes
     }
@@ -360,7 +360,7 @@ impl ClosedLoop {
         window.cwnd.max(window.min).min(size)
     }
 
-    /// Whether packets are paced, always or sometimes. They may be also where a window can be
+    /// Whether packets are paced, always or sometimes. They may also be paced if a window can be
     /// smaller than a segment.
     #[inline]
     pub fn paces(&self) -> bool {

@@ -4,21 +4,21 @@ use spillway_engine::Time;
 use spillway_settings::quantity;
 use spillway_settings::{Section, SettingsError};
 
-/// After how many packets, or how much time, an ack is sent, and how many of the first packets have
-/// one of their own.
+/// After how many packets, or after how much time, an ack is sent. The first packets have an ack of
+/// their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing {
     /// Packets.
     pub every: u32,
     /// Time.
     pub delay: Time,
-    /// The first packets.
+    /// How many of the first packets are acknowledged at once.
     pub quick: u8,
 }
 
 impl Coalescing {
-    /// Reads the keys. Packets that the host takes in as one come before `ack_every` and
-    /// `ack_delay`.
+    /// Reads the keys. If the host takes in several packets as one, that decides about acks, rather
+    /// than `ack_every` and `ack_delay`.
     pub fn read(
         section: &mut Section,
         mss: u32,

@@ -14,19 +14,19 @@ pub enum Connections {
     Own,
     /// They stay open, and a flow that starts takes one that is idle.
     Open {
-        /// When the window is the initial one again.
+        /// When the window returns to the initial window.
         restart: Restart,
     },
 }
 
-/// When the window of a connection that stays open is the initial one again.
+/// When the window of a connection that stays open returns to the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// Never.
     Never,
-    /// If it is larger, after more than a retransmission timeout without data.
+    /// After more than a retransmission timeout without data, if the window is larger.
     Idle,
-    /// Whatever it is, with each flow.
+    /// With each flow, whatever the window is.
     Each,
 }
 

@@ -1,4 +1,4 @@
-//! What makes a flow send: one row here for each transport.
+//! What drives a flow, acks or a clock: one row here for each transport.
 
 use super::extension::FlowControl;
 use super::initial::InitialWindow;
@@ -15,7 +15,7 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The parameters of what makes a flow send, as its transport says.
+/// The parameters of what drives a flow.
 #[derive(Clone, Debug)]
 pub enum DriverParams {
     /// Acks, which set a window and, for some, a pace.
@@ -50,19 +50,20 @@ pub trait ControlMaker: Debug + Send + Sync {
         false
     }
 
-    /// Whether what is retransmitted whatever the window is waits for the pace.
+    /// Whether retransmissions that ignore the window wait for the pace.
     fn repairs_wait(&self) -> bool {
         true
     }
 
-    /// How many bytes it wants acknowledged before it updates, if that is a number of bytes.
+    /// How many bytes must be acknowledged before the controller updates, if that is a number of
+    /// bytes.
     fn segment(&self) -> Option<u64> {
         None
     }
 }
 
 impl DriverParams {
-    /// Those of a transport that acks drive.
+    /// The parameters of a transport that acks drive.
     pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> DriverParams {
         DriverParams::Acks(Arc::new(maker))
     }
@@ -86,7 +87,7 @@ macro_rules! transports {
                 #[doc = concat!("Of the transport in `", stringify!($file), ".rs`.")]
                 $variant($state),
             )+
-            /// One that is not compiled in.
+            /// A controller that is not compiled in.
             Extension(Box<dyn FlowControl>),
         }
 
@@ -123,7 +124,7 @@ impl CongestionControl for Congestion {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Congestion::Extension(control) = self {
-            // A copy, so that the arguments of the other variants need not be in memory.
+            // A copy, so that the other variants do not need their arguments in memory.
             return control.on_ack(window, &{ *ack });
         }
         each!(self, control => control.on_ack(window, ack));

@@ -127,7 +127,7 @@ pub struct Cubic {
     /// The cubic function since the last cut; `None` until the first ack after it.
     epoch: Option<Epoch>,
     least_rtt: Time,
-    /// Growth in bytes, less than the window's unit, that it has not had yet.
+    /// Growth in bytes, less than the window's unit, that the window has not received yet.
     credit: f64,
     /// What ends slow start; `None` once it has.
     hystart: Option<HyStart>,
@@ -170,7 +170,7 @@ impl Cubic {
         self.credit = 0.0;
     }
 
-    /// What a cut leaves.
+    /// The window that a cut leaves, in bytes.
     fn left(&self, window: &Window) -> u64 {
         window.whole_of(window.cwnd as f64 * self.params.beta)
     }
@@ -350,7 +350,7 @@ mod tests {
         window.cwnd = 101_000;
         control.on_loss(&mut window, 0);
         assert_eq!((window.ssthresh, control.credit), (70_000, 0.0));
-        // 0.7 times 30 are 21, also in segments of which floats make 20.999.
+        // 0.7 times 30 are 21, even if floats make that 20.999 segments.
         window = Window { mss: 1448, cwnd: 30 * 1448, ..window };
         control.on_loss(&mut window, 0);
         assert_eq!(window.ssthresh, 21 * 1448);
@@ -393,7 +393,8 @@ mod tests {
             control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
         }
         assert!((70_524..=70_531).contains(&window.cwnd), "{}", window.cwnd);
-        // From the window before the cut on a whole segment for a window; in Linux as before.
+        // From the window before the cut on, the window grows by a segment for every window. In
+        // Linux it grows as before.
         for (speeds_up, least) in [(true, 110_985), (false, 110_520)] {
             control.params.speeds_up = speeds_up;
             let mut window = Window { cwnd: 110_000, ..window };

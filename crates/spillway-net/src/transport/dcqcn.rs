@@ -116,12 +116,12 @@ const SHORTEST: Time = Time::from_ns(100);
 /// DCQCN's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnParams {
-    /// The rules, but for rates that may depend on the line's.
+    /// The rules, except for rates that may depend on the line's rate.
     rules: Rules,
     step: LineRate,
     hyper_step: LineRate,
     window: RateWindow,
-    /// `None` where acks of marked packets are the notifications.
+    /// `None` if acks of marked packets are the notifications.
     notifications: Option<Notifications>,
 }
 
@@ -447,7 +447,7 @@ mod tests {
         };
         assert_eq!(timers("preset = \"simulator\""), [1, 4, 300]);
         assert_eq!(timers("preset = \"simulator-paper\""), [50, 50, 55]);
-        // Other keys hold besides.
+        // Keys that are given keep their values.
         assert_eq!(timers("preset = \"simulator\"\nincrease_timer = \"900us\""), [1, 4, 900]);
         // At 40 Gbps, 8 and 80 Mbps.
         let simulator = read("preset = \"simulator\"").unwrap();

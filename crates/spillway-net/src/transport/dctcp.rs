@@ -63,7 +63,8 @@ pub struct DctcpParams {
     pub g: f64,
     /// alpha before the first window.
     pub alpha0: f64,
-    /// Whether the share of marks is that of all bytes that have arrived, also behind a gap.
+    /// Whether the share of marks is that of all bytes that have arrived, including those behind a
+    /// gap.
     pub counts_delivered: bool,
     /// Whether a loss cuts as a mark does, instead of halving the window.
     pub losses_as_marks: bool,

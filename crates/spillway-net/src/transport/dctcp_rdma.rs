@@ -128,7 +128,7 @@ impl DctcpRdma {
         }
     }
 
-    /// Counts a mark and updates alpha, if the ack is the first of a round trip. Returns whether it
+    /// Counts a mark. If the ack is the first of a round trip, updates alpha. Returns whether it
     /// is.
     fn update_alpha(&mut self, ack: &Ack, mss: u64) -> bool {
         self.marked += u64::from(ack.ece);
@@ -137,7 +137,7 @@ impl DctcpRdma {
         }
         self.updated_at = ack.nxt;
         match self.sent {
-            // What the first round trip has sent, from its beginning on.
+            // The packets that the first round trip has sent since its beginning.
             None => self.sent = Some((ack.nxt - ack.una + ack.acked) / mss + 1),
             Some(sent) => {
                 let share = (self.marked as f64 / sent as f64).min(1.0);
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(after(&mut control, 5, 14, false).0, 9.5);
         assert_eq!(after(&mut control, 10, 19, false).0, 9.5);
         assert_eq!(after(&mut control, 11, 20, false), (10.0, 0.25));
-        // More marks than packets count as all.
+        // If there are more marks than packets, the share is 1.
         control.marked = 100;
         assert_eq!(after(&mut control, 21, 30, false), (10.0, 0.625));
     }

@@ -101,7 +101,7 @@ pub struct HpccParams {
     moves_next: bool,
 }
 
-/// What the additive increase follows from.
+/// What determines the additive increase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     /// The number of flows that share the line.
@@ -110,11 +110,11 @@ enum Step {
     Rate(LineRate),
 }
 
-/// How telemetry is told.
+/// How exact telemetry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Units {
     Exact,
-    /// In units multiplied by the line's rate over 25 Gbps, but at least once.
+    /// In units multiplied by the line's rate over 25 Gbps, or by 1 if that is less.
     PerLine,
     Times(u64),
 }
@@ -153,11 +153,11 @@ impl Defaults {
     }
 }
 
-/// The value of `rate_step` that stands for what follows from `expected_flows`.
+/// The value of `rate_step` that lets the step follow from `expected_flows`.
 const BY_FLOWS: &str = "expected-flows";
 
 impl HpccParams {
-    /// The keys that presets give values, or make mean nothing.
+    /// The keys that presets set, or that mean nothing with some presets.
     pub const OF_PRESETS: &'static [&'static str] = &[
         "max_stage",
         "rate_step",
@@ -244,7 +244,7 @@ impl HpccParams {
         )
     }
 
-    /// How telemetry is told to senders on a line of so many bits per second.
+    /// How exact telemetry is for senders on a line of so many bits per second.
     fn fields(&self, line: f64) -> Fields {
         match self.units {
             Units::Exact => Fields::Exact,
@@ -298,7 +298,7 @@ impl Hpcc {
         }
     }
 
-    /// Returns false with the first ack, which there is nothing to compare with.
+    /// Returns false for the first ack: there is nothing to compare it with.
     fn measure(&mut self, telemetry: &Telemetry) -> bool {
         let (mut most, mut span) = (f64::NEG_INFINITY, 0.0);
         for (now, before) in telemetry.since(&self.before) {

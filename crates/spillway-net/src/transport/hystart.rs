@@ -39,7 +39,7 @@ use spillway_engine::Time;
 pub enum Rule {
     /// ns-3's, with the real round trips.
     Exact,
-    /// ns-3's, with those that it derives from timestamps in milliseconds.
+    /// ns-3's, with the round trips that ns-3 derives from timestamps in milliseconds.
     Ns3,
     /// Linux's.
     Linux,
@@ -62,13 +62,15 @@ const SAMPLES_OF_ROUND: u8 = 8;
 const LEAST_DELAY: Time = Time::from_ms(4);
 const GREATEST_DELAY: Time = Time::from_ms(1000);
 const TIMESTAMP_UNIT: Time = Time::from_ms(1);
-/// What Linux and RFC 9406 have instead of [`GREATEST_DELAY`], and of the least RTT as a margin.
+/// The largest margin of Linux and RFC 9406. They have it in place of [`GREATEST_DELAY`], and an
+/// eighth of the least RTT in place of that RTT.
 const GREATEST_MARGIN: Time = Time::from_ms(16);
 const MARGIN_DIVISOR: u64 = 8;
 /// What bursts may add to a train under Linux's rules.
 const BURSTS: u64 = 4 << 16;
 const MOST_FOR_BURSTS: Time = Time::from_ms(1);
-/// RFC 9406: segments that an ack counts, the part of them in conservative slow start, its rounds.
+/// RFC 9406: the most segments that an ack counts, the part of them that counts in conservative
+/// slow start, and the rounds of conservative slow start.
 const MOST_SEGMENTS: u64 = 8;
 const GROWTH_DIVISOR: u64 = 4;
 const CONSERVATIVE_ROUNDS: u8 = 5;

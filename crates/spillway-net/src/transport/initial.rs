@@ -32,8 +32,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// The rate at which its host's line sends, in bits per second: a little less than it was given
-    /// where a byte would not take whole picoseconds.
+    /// The rate at which its host's line sends, in bits per second. It is a little less than the
+    /// given rate if a byte would not take a whole number of picoseconds.
     pub fn line_rate(&self) -> f64 {
         8e12 / self.rate.nominal().ps_per_byte()
     }
@@ -45,11 +45,11 @@ impl Access {
 }
 
 impl InitialWindow {
-    /// What a key with such a value takes.
+    /// What a key for an initial window accepts.
     pub(super) const TAKES: &'static str =
         "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"";
 
-    /// What it means.
+    /// The meaning of such a key.
     pub(super) const MEANING: &'static str = "window at the start of a flow";
 
     pub(super) fn parse(text: &str) -> Option<InitialWindow> {
@@ -160,8 +160,8 @@ impl Windows {
         initial.check(section, "initial_window", mss)
     }
 
-    /// Reads the settings of senders that begin with the bandwidth-delay product of their line by
-    /// default, and that only timeouts cut, to one segment.
+    /// Reads the settings of senders that by default begin with the bandwidth-delay product of
+    /// their line. Only timeouts cut their window, to one segment.
     pub fn read_unbounded(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
         let initial = Windows::read_initial(section, mss, "1bdp")?;
         Ok(Windows {

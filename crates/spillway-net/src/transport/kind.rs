@@ -13,8 +13,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
-    /// Its results number, which rises whenever runs that name it come to something else, though
-    /// nothing else of them has changed.
+    /// Its results number. It rises whenever the results of runs with this transport change
+    /// although nothing else of these runs has changed.
     pub results: u32,
     /// What it needs besides acks.
     pub needs: Needs,
@@ -28,15 +28,16 @@ pub struct Needs {
     pub pace: Pace,
     /// Whether switches write telemetry on its packets.
     pub telemetry: bool,
-    /// Whether it compares with the base RTT, which may then be that of the flow's own path.
+    /// Whether it compares round trips with the base RTT, which may then be that of the flow's own
+    /// path.
     pub base_rtt: bool,
     /// Whether its packets are ECN-capable.
     pub ecn: Ecn,
     /// How the receiver echoes marks.
     pub echo: EcnEcho,
-    /// Whether it can react to a packet that its own host drops, by a cut as for a single mark.
+    /// Whether it can react to a packet that its own host drops: by a cut, as for a single mark.
     pub cuts_for_local_drops: bool,
-    /// Whether it learns of losses by timeouts alone, which are always the same.
+    /// Whether it learns of losses by timeouts alone. Its timeout never changes.
     pub by_timeouts_alone: bool,
 }
 

@@ -36,14 +36,14 @@ pub struct Losses {
     pub dupthresh: u32,
     /// Whether a partial ack during recovery shows that the segment it asks for is lost.
     pub partial_acks_tell: bool,
-    /// Whether a loss does not cut again for a flight that a mark has cut, and announces its own
-    /// cut as a mark does.
+    /// Whether marks and losses cut the window for a flight only once together. A loss then also
+    /// announces its cut to the receiver, as a mark does.
     pub cut_once: bool,
-    /// How the sender gets down to a cut window.
+    /// How the sender comes down to a cut window.
     pub reduction: ReductionRule,
     /// Whether tail-loss probes are sent.
     pub tail_loss_probe: bool,
-    /// Bytes of data packets and of acks that tell which packet it is.
+    /// Bytes of data packets and of acks for the number of a packet.
     pub number_bytes: u32,
 }
 
@@ -63,14 +63,14 @@ impl LossDetection {
 }
 
 impl Losses {
-    /// The keys of loss detection by order.
+    /// The keys of loss detection by the order of packets.
     const OF_ORDER: [&'static str; 2] = ["or_worse", "number_bytes"];
 
-    /// Those of a sender that learns of losses by NACKs.
+    /// The settings of a sender that learns of losses by NACKs.
     pub(super) const BY_NACKS: Losses =
         Losses { detection: LossDetection::Nacks, ..Losses::BY_TIMEOUTS };
 
-    /// Those of a sender that learns of losses by timeouts alone.
+    /// The settings of a sender that learns of losses by timeouts alone.
     pub(super) const BY_TIMEOUTS: Losses = Losses {
         detection: LossDetection::Timeout,
         dupthresh: 1,
@@ -81,8 +81,8 @@ impl Losses {
         number_bytes: 0,
     };
 
-    /// Whether an ack in order needs no further work: no send times are kept, no probes are sent,
-    /// and cuts take effect at once.
+    /// Whether an ack in order needs no further work. This is so if no send times are kept, no
+    /// probes are sent, and cuts take effect at once.
     #[inline]
     pub fn are_plain(&self) -> bool {
         let by_sack = self.detection == LossDetection::Sack;
@@ -141,7 +141,7 @@ impl Losses {
             }
             other => other == LossDetection::DuplicateAcks,
         };
-        // RFC 3168, section 6.1.2, cuts once; with RFC 8257, section 3.5, a loss cuts as if there
+        // RFC 3168, section 6.1.2, cuts once. With RFC 8257, section 3.5, a loss cuts as if there
         // were no marks.
         let (mut cut_once, mut reduction) = (echo == EcnEcho::Latched, ReductionRule::AtOnce);
         if !is_paced {
@@ -189,7 +189,8 @@ impl Losses {
         of_order || Losses::foreign_keys(way).iter().any(|(name, _)| *name == key)
     }
 
-    /// Whether a key's default is another with this kind of loss detection than with that one.
+    /// Whether a key has another default with this kind of loss detection than with the earlier
+    /// one.
     pub fn has_other_default(key: &str, way: &str, earlier: &str) -> bool {
         let differs_for = |one: &str| (way == one) != (earlier == one);
         (key == "tail_loss_probe" && differs_for("rack"))

@@ -180,12 +180,12 @@ impl Transport {
         keys
     }
 
-    /// Sections of a kind of transport that together have all its keys: one in which nothing is
-    /// given that would change any, one for the losses that are found by order, two for those that
-    /// NACKs tell of, one with a window beside a rate, and one whose receiver coalesces.
+    /// Sections of a kind of transport that together have all its keys. One gives nothing that
+    /// would change any key. The others have losses found by order, losses told by NACKs (two
+    /// sections), a window beside a rate, and a receiver that coalesces.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
         let section = |more: Option<(&'static str, &'static str)>| {
-            // Where connections stay open, all keys mean something.
+            // If connections stay open, all keys mean something.
             let mut given = vec![("kind", kind), ("connections", "open")];
             given.extend(more);
             let given = given.into_iter().map(|(key, value)| (key.to_string(), value.into()));

@@ -38,10 +38,10 @@ pub struct Selective {
     pub rto_low: RttTime,
     /// The timeout with more.
     pub rto_high: RttTime,
-    /// How many are few.
+    /// The most packets in flight that count as few.
     pub few_packets: u64,
-    /// Whether a timeout shows that all is lost that is not known to have arrived, and not only the
-    /// first missing packet.
+    /// Whether a timeout shows that everything not known to have arrived is lost, rather than only
+    /// the first missing packet.
     pub timeout_takes_all: bool,
 }
 
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(closed.losses.detection, LossDetection::Nacks);
             assert!(!closed.losses.are_plain() && !closed.losses.cut_once);
         }
-        // Every kind of transport may have it that has another loss detection.
+        // Every kind of transport that otherwise has another loss detection may have it.
         for kind in ["dctcp", "newreno", "cubic", "theta-powertcp", "powertcp", "hpcc", "timely"] {
             transport(&format!("kind = \"{kind}\"\nretransmit = \"selective\""));
         }

@@ -42,30 +42,31 @@ enum Fate {
 struct Sent {
     /// The number of its segment.
     segment: u64,
-    /// How many packets later the next one of its priority was sent; 0 if none was yet.
+    /// The distance to the next packet of its priority, in packets; 0 if none was sent yet.
     next: u32,
     priority: u8,
     fate: Fate,
-    /// Whether it has been taken to be lost, by detection or after a timeout.
+    /// Whether it has been taken to be lost, by loss detection or after a timeout.
     judged: bool,
 }
 
 /// The packets of one priority.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// The number of the first packet that may yet be found lost: it was not answered, nor taken to
-    /// be lost for later ones. [`NOBODY`] if there is none.
+    /// The number of the first packet that may still be found lost: it was not answered, and no
+    /// later packet has shown its loss. [`NOBODY`] if there is none.
     first: u64,
     /// The number of the last packet.
     last: u64,
-    /// How many packets behind the first one have been answered that count against it.
+    /// How many of the packets have been answered that were sent after the first one and count
+    /// against it.
     answered: u32,
 }
 
-/// In the place of a packet's number: there is none.
+/// Stands in place of a packet's number: there is no such packet.
 const NOBODY: u64 = u64::MAX;
 
-/// Counts over the packets of a flow. The sender knows none of them: the simulator does.
+/// Counts over the packets of a flow. Only the simulator knows them, the sender does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderCounts {
     /// Packets whose ack came while one that was sent earlier was still on its way.
@@ -76,7 +77,7 @@ pub struct OrderCounts {
     pub wrong: u32,
     /// Packets that were taken to be lost, and had arrived: their acks had been dropped.
     pub unanswered: u32,
-    /// Packets that had been dropped, of which only a timeout told.
+    /// Packets that had been dropped, and whose loss only a timeout showed.
     pub by_timeout: u32,
 }
 
@@ -93,7 +94,7 @@ pub struct Orders {
     levels: Vec<Level>,
     dupthresh: u32,
     or_worse: bool,
-    /// The priority of the last packet that was answered, if losses have not been looked for since.
+    /// The priority of the last packet that was answered, if no search for losses has followed yet.
     answered: Option<usize>,
     counts: OrderCounts,
 }
@@ -157,17 +158,17 @@ impl Orders {
         }
     }
 
-    /// A packet was dropped, or (`is_answer`) its ack. Nobody tells the sender: only counts hang on
-    /// it.
+    /// A packet was dropped, or (`is_answer`) its ack. The sender is not told: only counts depend
+    /// on this.
     pub fn on_dropped(&mut self, number: u64, is_answer: bool) {
         if let Some(sent) = self.packet_mut(number) {
             sent.fate = if is_answer { Fate::AnswerDropped } else { Fate::Dropped };
         }
     }
 
-    /// The ack of a packet has arrived, of a flow that misses nothing. Returns whether it was the
-    /// oldest packet's, and acknowledges no more than that: no other one can be lost by it.
-    /// Otherwise nothing changes.
+    /// The ack of a packet has arrived, for a flow that misses nothing. Returns true if the packet
+    /// was the oldest one and the ack acknowledges nothing else. Then it shows no loss of another
+    /// packet. Otherwise returns false, and nothing changes.
     pub fn on_ack_in_order(&mut self, number: u64, una: u64) -> bool {
         let oldest = self.packets.front().filter(|_| number == self.oldest);
         let Some(level) = oldest.map(|sent| usize::from(sent.priority)) else { return false };
@@ -216,13 +217,14 @@ impl Orders {
         }
     }
 
-    /// The priorities for whose packets a later answer to one of this priority counts.
+    /// The priorities whose packets may be found lost when a later packet of this priority is
+    /// answered.
     fn counted_for(&self, answered: usize) -> RangeInclusive<usize> {
         if self.or_worse { 0..=answered } else { answered..=answered }
     }
 
-    /// The first packet of a priority is no longer to be found lost: the next one is that was not
-    /// answered.
+    /// The first packet of a priority can no longer be found lost. The next packet that was not
+    /// answered takes its place.
     fn pass_first(&mut self, level: usize) {
         let Level { first, answered, .. } = self.levels[level];
         let (mut next, mut passed) = (first, 0);
@@ -255,7 +257,7 @@ impl Orders {
         latest
     }
 
-    /// The same after the ack of a packet of this priority.
+    /// As `detect`, after the ack of a packet of this priority.
     fn detect_behind(&mut self, answered: usize) -> Option<u64> {
         let mut latest = None;
         for level in self.counted_for(answered) {
@@ -292,7 +294,7 @@ impl Orders {
         true
     }
 
-    /// The retransmission timer has expired: everything that has not arrived is lost.
+    /// The retransmission timer has expired: every packet that has not arrived is lost.
     pub fn on_timeout(&mut self) {
         for place in 0..self.segments.len() {
             let (segment, state) = self.segments.at(place);
@@ -309,7 +311,7 @@ impl Orders {
         self.forget_settled();
     }
 
-    /// Forgets the oldest packets as far as nothing hangs on them any more.
+    /// Forgets the oldest packets on which nothing depends any more.
     fn forget_settled(&mut self) {
         while let Some(&Sent { segment, priority, fate, judged, .. }) = self.packets.front() {
             let is_there = || self.segments.get(segment).is_none_or(|state| state.arrived);
@@ -479,7 +481,7 @@ mod tests {
         assert_eq!((orders.next(), orders.levels[2].first), (1, NOBODY));
         assert_eq!(orders.on_sent((100, 200), 1), 1);
         assert_eq!((orders.levels[1].first, orders.levels[1].last), (0, 1));
-        // The last of three, which has the priority of the first: nobody is behind that one.
+        // The last of three, which has the priority of the first. No packet was sent after it.
         orders.on_sent((200, 300), 2);
         orders.on_sent((300, 400), 1);
         orders.take_back(300);

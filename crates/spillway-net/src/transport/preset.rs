@@ -30,8 +30,8 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Reads the key. All transports with presets have the first two of them, and some have
-    /// another.
+    /// Reads the key. All transports with presets have the first two presets. Some have another
+    /// one, `other`.
     pub fn read(section: &mut Section, other: Option<Preset>) -> Result<Preset, SettingsError> {
         let presets = [Some(Preset::Paper), Some(Preset::Simulator), other];
         let options: Vec<_> = presets.into_iter().flatten().map(|each| (each.id(), each)).collect();
@@ -49,7 +49,7 @@ impl Preset {
     }
 }
 
-/// The defaults of keys that are not the congestion controller's.
+/// The defaults of keys that do not belong to the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Defaults {
     pub mss: &'static str,
@@ -90,8 +90,8 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()
 }
 
-/// Reads the key of a transport whose preset is Linux, and gives the other keys their values; those
-/// of ABM's program find losses as ns-3 does.
+/// Reads the key of a transport whose preset is Linux, and gives the other keys their values. With
+/// the preset of ABM's program, lets losses be found as in ns-3.
 pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsError> {
     let chosen = |key| section.peek(key).and_then(Value::as_str);
     let by_acks = chosen("retransmit").is_none_or(|way| way == "tcp");
@@ -112,13 +112,14 @@ pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsErro
     Ok(())
 }
 
-/// Whether a preset decides about a key that others leave alone.
+/// Whether this preset decides about a key about which other presets do not.
 pub fn decides_alone(preset: &str, key: &str) -> bool {
     let of_losses = key == "loss_detection" || Losses::is_foreign(key, "ns3");
     preset == ABM && (of_losses || TimelyParams::OF_ABM.contains(&key))
 }
 
-/// Whether a transport's presets decide about a key: they give it a value, or make it mean nothing.
+/// Whether some preset of a transport decides about a key: it sets the key, or the key means
+/// nothing with it.
 pub fn decides(kind: &str, key: &str) -> bool {
     if OF_LINUX.contains(&kind) {
         return linux(kind).iter().any(|(known, _)| *known == key);
@@ -135,7 +136,7 @@ pub fn decides(kind: &str, key: &str) -> bool {
 impl Defaults {
     const KEYS: [&'static str; 5] = ["mss", "header", "ack_size", "base_rtt", "pace_from"];
 
-    /// Those of a kind of transport, with the preset that its section gives.
+    /// The defaults of a kind of transport with the preset that its section gives.
     pub fn of(kind: &str, section: &Section) -> Defaults {
         let preset = section.peek(KEY).and_then(Value::as_str).unwrap_or_default();
         let (flow, network) = (("flow", true), ("network", false));

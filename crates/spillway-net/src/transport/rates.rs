@@ -15,7 +15,7 @@ pub enum LineRate {
 }
 
 impl LineRate {
-    /// What a key with such a value takes.
+    /// What a key for a rate accepts.
     pub const TAKES: &'static str =
         "a rate such as \"40Mbps\", or a share of the line's rate such as \"0.2%\"";
 
@@ -55,7 +55,7 @@ pub struct RateWindow {
 enum Size {
     /// There is no window.
     None,
-    /// There is one at first alone.
+    /// There is a window only at first.
     Start,
     Of(BdpSize),
 }
@@ -64,10 +64,10 @@ impl RateWindow {
     /// The keys that mean something only with a window.
     pub const OF_WINDOW: &'static [&'static str] = &["vary_window"];
 
-    /// The keys that mean something only with a window at first alone.
+    /// The keys that mean something only with a window that there is only at first.
     pub const OF_START: &'static [&'static str] = &["start_window", "start_ends"];
 
-    /// Reads the settings; the defaults are these.
+    /// Reads the settings, with these defaults.
     pub fn read(
         section: &mut Section,
         default: &str,
@@ -77,7 +77,7 @@ impl RateWindow {
         RateWindow::read_size(section, (default, takes), Size::parse, varies)
     }
 
-    /// The same for a sender that may have a window at first alone.
+    /// As `read`, for a sender that may have a window only at first.
     pub fn read_for_start(
         section: &mut Section,
         default: &str,
@@ -118,7 +118,7 @@ impl RateWindow {
         of_window || (kind == "timely" && window != "start" && RateWindow::OF_START.contains(&key))
     }
 
-    /// Whether there is a window at first alone.
+    /// Whether there is a window only at first.
     pub fn is_for_start(self) -> bool {
         self.size == Size::Start
     }
@@ -131,13 +131,14 @@ impl RateWindow {
         }
     }
 
-    /// Sets a flow's window, which is `at_line` at the line's rate, and its pace for records.
+    /// Sets a flow's window and, for records, its pace. At the line's rate the window is `at_line`.
     pub fn set(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
         let cwnd = self.cwnd(at_line, rate / line, window);
         window.set_paced(cwnd, 8e12 / rate);
     }
 
-    /// The same for a rate that has fallen: a timeout may have left a smaller window.
+    /// As `set`, after the rate has fallen. A timeout may have left a smaller window, which then
+    /// stays.
     pub fn reduce(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
         let before = window.cwnd;
         let cwnd = self.cwnd(at_line, rate / line, window).min(before);
@@ -199,7 +200,7 @@ mod tests {
         let mut section = Section::new("transport", given);
         let settings = RateWindow::read_for_start(&mut section, "none").unwrap();
         assert!(settings.is_for_start() && !read("").unwrap().is_for_start());
-        // Behind the start there is none.
+        // After the start there is none.
         let mut window = segments(5, 5);
         settings.set(&mut window, settings.at_line(&access(10, 80)), 5e9, 10e9);
         assert_eq!((window.cwnd, window.pace), (Window::UNLIMITED, 1_600));
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(cwnd("window = \"8KB\"", 5e9), (8_999, 1_600));
         assert_eq!(cwnd("window = \"1bdp\"", 10e9), (100_999, 800));
         assert_eq!(cwnd("window = \"1bdp\"\nvary_window = true", 5e9), (50_999, 1_600));
-        // Nothing may be in flight besides; the first packet goes all the same.
+        // Nothing else may be in flight. The first packet is sent nevertheless.
         assert_eq!(cwnd("window = \"1B\"\nvary_window = true", 1e8), (1_000, 80_000));
         assert_eq!(cwnd("window = \"0bdp\"", 1e8), (1_000, 80_000));
     }

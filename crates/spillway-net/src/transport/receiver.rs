@@ -20,14 +20,14 @@ pub enum EcnEcho {
     PerPacket,
     /// After a mark all acks echo it, until the sender announces a cut (RFC 3168).
     Latched,
-    /// As per packet, and besides by notifications of their own.
+    /// As `PerPacket`, and in addition by notifications.
     Notified,
 }
 
-/// Packets by which a receiver tells that others were marked.
+/// Packets by which a receiver tells a sender of marked packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notifications {
-    /// The least time between two of a flow.
+    /// The least time between two notifications of a flow.
     pub interval: Time,
     /// Bytes on the wire.
     pub size: u32,
@@ -44,25 +44,26 @@ pub struct AckPolicy {
     pub quick: u8,
     /// How marks are echoed.
     pub echo: EcnEcho,
-    /// What acks tell of data behind a gap.
+    /// What acks report of data behind a gap.
     pub tells: Tells,
-    /// Whether an ack for several packets tells when the last of them was sent, and leaves out how
-    /// long that has waited for its ack; otherwise it tells when the first was (RFC 7323).
+    /// Which send time an ack for several packets reports. If true, it is that of the last of them,
+    /// without the time that this packet has waited for its ack. If false, it is that of the first
+    /// (RFC 7323).
     pub times_last: bool,
     /// Whether senders ask for the ack of a packet after which they may send no more.
     pub asked: bool,
-    /// How a receiver answers that accepts packets in order only.
+    /// How the receiver answers, if it accepts packets in order only.
     pub in_order: Option<InOrderRule>,
 }
 
-/// What an ack tells of data behind a gap.
+/// What an ack reports of data behind a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     /// Up to three ranges (RFC 2018).
     Ranges,
-    /// The same, and first what has arrived twice (D-SACK, RFC 2883).
+    /// As `Ranges`, and before them the data that has arrived twice (D-SACK, RFC 2883).
     Duplicates,
-    /// The packet that it answers, if that is behind a gap: it is then a NACK.
+    /// The packet that it answers, if this packet lies behind a gap. The ack is then a NACK.
     Packet,
 }
 
@@ -109,20 +110,20 @@ pub struct AckFields {
 pub struct Receiver {
     /// The first missing byte.
     next: u64,
-    /// What has arrived behind it.
+    /// Data that has arrived behind a gap.
     early: Ranges,
     /// Packets not acknowledged yet.
     pending: u32,
-    /// The mark of the pending packets, or (if latched) whether acks echo a mark.
+    /// The mark of the pending packets. If marks are latched: whether acks echo a mark.
     ce: bool,
-    /// Of the first packets, those that were acknowledged at once.
+    /// How many of the first packets have been acknowledged at once.
     quick: u8,
-    /// When the first pending packet was sent, or the last one.
+    /// When the first pending packet was sent, or (`times_last`) the last one.
     pending_sent_at: Time,
-    /// When the last one came, if acks leave out its wait; otherwise [`Time::MAX`].
+    /// When the last pending packet came, if acks leave out its wait; otherwise [`Time::MAX`].
     pending_since: Time,
-    /// The latest time at which the pending packets are acknowledged; [`Time::MAX`] if there are
-    /// none.
+    /// The latest time at which the pending packets are acknowledged. [`Time::MAX`] if no packet is
+    /// pending.
     pub ack_deadline: Time,
 }
 
@@ -143,8 +144,8 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The state before the next flow of the same connection: marks that are echoed until a cut is
-    /// announced still are.
+    /// The state before the next flow of the same connection. A mark that is echoed until a cut is
+    /// announced is still echoed.
     pub fn for_next_flow(&self) -> Receiver {
         debug_assert_eq!(self.pending, 0, "something is still to be acknowledged");
         Receiver { ce: self.ce, quick: self.quick, ..Receiver::default() }
@@ -231,8 +232,8 @@ impl Receiver {
         new
     }
 
-    /// Notes whether a packet was marked. Packets that wait for their ack get it at once if their
-    /// mark is another.
+    /// Notes whether a packet was marked. If packets wait for their ack and have another mark, they
+    /// are acknowledged at once.
     #[inline]
     fn note_mark(
         &mut self,

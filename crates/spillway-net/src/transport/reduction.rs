@@ -31,7 +31,7 @@
 
 use spillway_settings::{Section, SettingsError};
 
-/// How a sender gets down to a cut window.
+/// How a sender comes down to a cut window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionRule {
     /// Nothing is sent until the window allows it.
@@ -71,8 +71,8 @@ pub struct Reduction {
     flight: u64,
     /// The new window (ssthresh).
     target: u64,
-    /// The reduction is over when everything before this byte, all that was sent before the cut, is
-    /// acknowledged.
+    /// The byte at which the reduction is over: everything before it was sent before the cut and is
+    /// then acknowledged.
     until: u64,
     delivered: u64,
     out: u64,
@@ -90,7 +90,7 @@ pub struct Told {
     pub moves_on: bool,
     /// Whether something is newly known to be lost.
     pub loses: bool,
-    /// Whether it acknowledges what was retransmitted.
+    /// Whether it acknowledges a retransmission.
     pub repaired: bool,
 }
 
@@ -140,7 +140,7 @@ impl Reduction {
     }
 
     /// Whether this many bytes may be sent; if so, counts them as sent. If less than a segment may
-    /// be sent, the rest counts at the next ack, as it does with a window.
+    /// be sent, the rest is kept for the next ack, as with a window.
     pub fn take(&mut self, bytes: u64) -> bool {
         let may = self.allowed >= bytes;
         if may {

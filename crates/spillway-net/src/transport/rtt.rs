@@ -21,7 +21,8 @@ pub struct RtoBounds {
     pub min: Time,
     /// The least that it is beyond the smoothed round trip: the granularity of the clock (G).
     pub granularity: Granularity,
-    /// Whether it is beyond the smoothed round trip by at least `min`, as in Linux.
+    /// Whether `min` bounds the part beyond the smoothed round trip, rather than the whole timeout,
+    /// as in Linux.
     pub min_bounds_spread: bool,
     /// The greatest timeout.
     pub max: Time,
@@ -39,7 +40,7 @@ impl Granularity {
     /// Nothing.
     pub const NONE: Granularity = Granularity { time: Time::ZERO, share: 0 };
 
-    /// `"20us"`, which may be 0, or `"0.5rtt"`, of the smoothed round trip.
+    /// Reads `"20us"`, which may be 0, or `"0.5rtt"`, a multiple of the smoothed round trip.
     pub fn parse(text: &str) -> Option<Granularity> {
         match RttTime::parse(text) {
             Some(RttTime::Time(time)) => Some(Granularity { time, share: 0 }),
@@ -51,7 +52,7 @@ impl Granularity {
         }
     }
 
-    /// The same, and at least this long.
+    /// This granularity, but at least this time.
     pub fn at_least(self, time: Time) -> Granularity {
         Granularity { time: self.time.max(time), ..self }
     }

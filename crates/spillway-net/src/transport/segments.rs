@@ -1,4 +1,4 @@
-//! The segments of a flow, for senders that judge each one whether it is lost.
+//! The segments of a flow, for senders that decide for each segment whether it is lost.
 
 use super::ranges::Range;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// A segment that has not been acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<T> {
-    /// What its sender has noted of it.
+    /// The sender's note about it.
     pub noted: T,
     /// Whether it is lost, and has not been sent again.
     pub lost: bool,
@@ -38,7 +38,7 @@ impl<T: Copy> Segments<T> {
     /// The number of the segment that a byte is in.
     #[inline]
     pub fn number_of(&self, seq: u64) -> u64 {
-        // New data begins the next segment, as a rule. That needs no division.
+        // Usually new data begins the next segment. That case needs no division.
         let next = self.first + self.all.len() as u64;
         if seq == next * self.mss { next } else { seq / self.mss }
     }
@@ -72,7 +72,7 @@ impl<T: Copy> Segments<T> {
             segment.noted = noted;
             if std::mem::take(&mut segment.lost) {
                 self.lost -= 1;
-                // It was the first one, as a rule: the next search begins behind it.
+                // Usually it was the first lost one, so the next search begins after it.
                 let from = self.lost_from.saturating_sub(self.first) as usize;
                 let before = from.min(place)..place;
                 if self.all.range(before).all(|segment| !segment.lost) {
@@ -92,9 +92,9 @@ impl<T: Copy> Segments<T> {
         self.sent_to = seq;
     }
 
-    /// Everything before `una` has arrived, and the ranges `newly` behind it. `arrive` is told
-    /// every segment of which that was not known, in the order of their numbers where the ranges
-    /// are, with its end.
+    /// Everything before `una` has arrived, and so have the ranges `newly` behind it. Calls
+    /// `arrive` with the note and the end of every segment that was not known to have arrived. If
+    /// the ranges are in order, the calls are in the order of the segments.
     pub fn acknowledge(
         &mut self,
         una: u64,
@@ -128,8 +128,9 @@ impl<T: Copy> Segments<T> {
         }
     }
 
-    /// Everything before `una` has arrived. Forgets the first segment and returns true, if `una` is
-    /// its end, the segment has this note, and it is not lost; returns false otherwise.
+    /// Everything before `una` has arrived. If `una` is the end of the first segment, and this
+    /// segment has the given note and is not lost, forgets the segment and returns true. Otherwise
+    /// returns false.
     pub fn acknowledge_first(&mut self, una: u64, noted: T) -> bool
     where
         T: PartialEq,
@@ -214,7 +215,7 @@ mod tests {
         assert!(!segments.send((100, 200), 7));
         assert_eq!(segments.get(1).map(|segment| segment.noted), Some(7));
         assert_eq!((segments.next_lost(), segments.lost_bytes()), (Some((400, 450)), 50));
-        // It has arrived all the same.
+        // It is reported as arrived although it was lost.
         arrived(&mut segments, 0, &[(400, 450)]);
         assert_eq!((segments.next_lost(), segments.lost_bytes()), (None, 0));
     }

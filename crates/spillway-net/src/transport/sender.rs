@@ -87,7 +87,8 @@ pub struct Sender {
     rtt: RttEstimate,
     phase: Phase,
     timer: Timer,
-    /// What is sent next whatever the window is: the first retransmission of a recovery.
+    /// What is sent next even if the window does not allow it: the first retransmission of a
+    /// recovery.
     at_once: AtOnce,
     /// As in ns-3: whether a partial ack of this recovery has restarted the timer already.
     has_moved_timer: bool,
@@ -96,11 +97,11 @@ pub struct Sender {
     tells_cut: bool,
     /// Where the recovery ends.
     recover: u64,
-    /// Whether this recovery happens during a reduction caused by a mark.
+    /// Whether this recovery began during a reduction for a mark.
     repairs_under_marks: bool,
-    /// How it finds losses.
+    /// How the sender finds losses.
     detector: Detector,
-    /// Acks of nothing new since the last one of something new.
+    /// Acks of nothing new since the last ack of something new.
     duplicate_acks: u32,
     /// The first byte of a tail-loss probe that is under way.
     probe: Option<u64>,
@@ -108,26 +109,26 @@ pub struct Sender {
     withheld: u64,
     /// The reduction to a cut window that is under way.
     reduction: Option<Reduction>,
-    /// In a repair: the byte behind what was sent last.
+    /// During a recovery: the byte behind what was sent last.
     sent_last: u64,
-    /// When a paced sender may send again, at the pace with which its last packet left.
+    /// When a paced sender may send again, at the pace that held when its last packet left.
     paced_until: Time,
-    /// When that packet left, or will leave the NIC, and its bytes on the wire.
+    /// When that last packet left, or will leave the NIC, and its bytes on the wire.
     paced_from: Time,
     paced_bytes: u32,
-    /// The byte behind the last segment whose ack it asked for, where it asks for acks.
+    /// The byte behind the last segment for which the sender asked for an ack, if it asks for acks.
     asked_to: u64,
-    /// What it keeps of its bursts.
+    /// The sender's record of its bursts.
     past: Past,
     /// Segments sent again.
     pub retransmitted_packets: u32,
-    /// Those of them that were sent again after a timeout, and not because a loss was detected.
+    /// How many of them were sent again after a timeout, and not because a loss was detected.
     pub timeout_repairs: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
     /// Tail-loss probes.
     pub probes: u32,
-    /// Those of them that were sent when the timeout was due, in its place.
+    /// How many of them were sent in place of a timeout that was due.
     pub probes_for_timeouts: u32,
 }
 
@@ -184,7 +185,8 @@ impl Sender {
         self.board.una >= self.size
     }
 
-    /// Whether the next packet announces a cut of the window (RFC 3168). Only one packet does.
+    /// Whether the next packet announces a cut of the window (RFC 3168). A cut is announced by one
+    /// packet only.
     #[inline]
     pub fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.tells_cut)
@@ -262,7 +264,7 @@ impl Sender {
         }
     }
 
-    /// The request for a connection is sent, perhaps again.
+    /// The sender sends the request for a connection, perhaps once more.
     pub fn on_connect(&mut self, now: Time, transport: &ClosedLoop) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
     }
@@ -277,7 +279,7 @@ impl Sender {
         }
     }
 
-    /// The segment to be sent now, if any. To be called until there is none.
+    /// The segment to be sent now, if any. Callers repeat the call until it returns `None`.
     #[inline]
     pub fn next_piece(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         let piece = match self.phase {
@@ -293,7 +295,8 @@ impl Sender {
         Some(piece)
     }
 
-    /// Notes that a segment is sent: the timer must be started, or send times are kept.
+    /// A segment is sent. Starts the timer if none runs, and notes the send time if send times are
+    /// kept.
     #[inline(never)]
     fn note_sent(&mut self, now: Time, piece: &Piece, transport: &ClosedLoop) {
         if self.deadline == Time::MAX {
@@ -302,8 +305,8 @@ impl Sender {
         self.keep_time_of(now, piece);
     }
 
-    /// The same for a paced sender, whose pace counts from `wait` on, when its NIC begins with what
-    /// it gets now.
+    /// As `next_piece`, for a paced sender. The NIC begins to send this packet after `wait`, and
+    /// the pace counts from then.
     pub fn next_paced_piece(
         &mut self,
         now: Time,
@@ -312,7 +315,7 @@ impl Sender {
     ) -> Option<Piece> {
         if now < self.due() {
             let waits = transport.repairs_wait || self.at_once == AtOnce::Nothing;
-            // What does not wait leaves the pace as it is.
+            // A segment that does not wait leaves the pace as it is.
             return if waits { None } else { self.next_piece(now, transport) };
         }
         let piece = self.next_piece(now, transport)?;
@@ -323,18 +326,19 @@ impl Sender {
         Some(piece)
     }
 
-    /// The packet that was sent last has begun so much later: the next one is due later, too.
+    /// The NIC has begun to send the last packet this much later, so the next packet is due later
+    /// too.
     pub fn delay_pace(&mut self, by: Time) {
         self.paced_until = self.paced_until.saturating_add(by);
     }
 
-    /// The receiver tells by a notification that a packet was marked.
+    /// A notification from the receiver says that a packet was marked.
     #[cold]
     pub fn on_notification(&mut self, now: Time) {
         self.control.on_notification(&mut self.window, now);
     }
 
-    /// When to ask again, if nothing but the pace keeps the sender from sending.
+    /// When the sender may send again, if only the pace keeps it from sending now.
     pub fn waits_until(&self, now: Time) -> Option<Time> {
         let may = match self.phase {
             Phase::ByNacks => self.has_piece_by_nacks(),
@@ -347,8 +351,8 @@ impl Sender {
         (now < due && may).then_some(due)
     }
 
-    /// When the pace lets it send again. If the window is only a fraction of a segment, one segment
-    /// is sent in that many more round trips: two with half a segment.
+    /// When the pace lets the sender send again. With a window of a fraction of a segment, one
+    /// segment is sent in several round trips: with half a segment, in two.
     fn due(&self) -> Time {
         let Window { cwnd, mss, moves_next, .. } = self.window;
         let paced_until = match moves_next {
@@ -391,7 +395,7 @@ impl Sender {
         self.take_ack::<false>(now, ack, transport);
     }
 
-    /// The same for a sender that numbers its packets, if nothing is known to be missing.
+    /// As `on_ack`, for a sender that numbers its packets, if nothing is known to be missing.
     #[inline(never)]
     fn take_numbered_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let is_plain = transport.losses.reduction == ReductionRule::AtOnce;
@@ -452,8 +456,10 @@ impl Sender {
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
-        // A cut for a mark may change no number: that of the least window. Yet a receiver that is
-        // not told of it would echo the mark for ever, and with ns-3's rules it lets a segment go.
+        // If the window is the least one already, a cut for a mark leaves `cwnd` and `ssthresh` as
+        // they are. Only `cut_until` shows such a cut. The receiver must be told of it
+        // nevertheless, or it would echo the mark for ever. With ns-3's rules this cut also begins
+        // a reduction, which lets a segment go.
         let is_marked = ack.ece && self.window.cut_until != cut_until;
         let is_cut = self.window.is_cut_from(before) || (as_ns3 && is_marked);
         if is_marked || (ack.ece && is_cut) {
@@ -495,7 +501,8 @@ impl Sender {
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
         {
-            // A recovery that begins replaces a probe's timer (RFC 8985, section 7.2).
+            // When a recovery begins, the retransmission timer replaces a probe's timer (RFC 8985,
+            // section 7.2).
             self.set_deadline(now, transport);
         }
     }
@@ -533,9 +540,9 @@ impl Sender {
         None
     }
 
-    /// The window was cut, for a mark or a loss: begins to get down to it. `newly`: what the ack
-    /// that causes the cut delivers. In ns-3 a reduction for a mark goes on until something sent
-    /// after the cut is acknowledged.
+    /// The window was cut, for a mark or a loss. Begins a reduction, by which the sender comes down
+    /// to the new window. `newly` is the number of bytes that the ack delivers that causes the cut.
+    /// In ns-3 a reduction for a mark goes on until something sent after the cut is acknowledged.
     #[cold]
     fn begin_reduction(&mut self, rule: ReductionRule, newly: u64, for_mark: bool) {
         let (una, nxt) = (self.board.una, self.board.nxt);
@@ -547,7 +554,7 @@ impl Sender {
         self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, until));
     }
 
-    /// Advances the reduction that is under way.
+    /// An ack advances the reduction that is under way, or ends it.
     #[cold]
     fn reduce(&mut self, told: Told) {
         let (pipe, una, mss) = (self.in_flight(), self.board.una, self.window.mss);
@@ -571,15 +578,15 @@ impl Sender {
         self.in_flight() + bytes <= self.window.cwnd || self.may_send_one(transport)
     }
 
-    /// Whether a segment may be sent although the window is smaller than one: if nothing is in
-    /// flight, and not with ns-3's rules, where only the timer lets it go.
+    /// Whether a segment may be sent although the window is smaller than a segment. It may if
+    /// nothing is in flight. With ns-3's rules it may not: there, only the timer lets it go.
     #[inline]
     fn may_send_one(&self, transport: &ClosedLoop) -> bool {
         self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
     }
 
-    /// Whether nothing is out, so that no ack will come that could end a reduction to less than a
-    /// segment. With ns-3's rules the timer ends it.
+    /// Whether no data is outstanding. Then no ack will come that could end a reduction to less
+    /// than a segment. False with ns-3's rules, under which the timer ends the reduction.
     #[cold]
     fn is_idle(&self, transport: &ClosedLoop) -> bool {
         transport.losses.detection != LossDetection::Ns3 && self.has_nothing_out()
@@ -590,7 +597,7 @@ impl Sender {
         transport.losses.detection != LossDetection::Ns3 && self.in_flight() == 0
     }
 
-    /// A reduction also counts what is sent regardless of the window.
+    /// Tells a reduction of bytes that are sent although the window does not allow them.
     fn count_in_reduction(&mut self, bytes: u64) {
         if let Some(reduction) = &mut self.reduction {
             reduction.count(bytes);
@@ -651,7 +658,7 @@ impl Sender {
         }
     }
 
-    /// Restarts the retransmission timer, in place of any other.
+    /// Restarts the retransmission timer, which replaces any other timer.
     #[cold]
     fn restart_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);

@@ -104,10 +104,10 @@ pub struct Timely {
     hyper: f64,
     rate: f64,
     rtt_before: Option<f64>,
-    /// The smoothed difference of round trips, or the same in unsigned nanoseconds.
+    /// The smoothed difference of round trips. May be kept in unsigned nanoseconds.
     difference: f64,
     unsigned: u64,
-    /// The number of steps of the third kind in a row.
+    /// The number of increases in a row that count.
     row: u32,
     /// The next update comes when this byte is acknowledged.
     due_at: u64,
@@ -151,7 +151,8 @@ impl Timely {
         self.difference
     }
 
-    /// Updates the rate, or only notes the first round trip. Returns whether it has set the rate.
+    /// Updates the rate. With the first round trip it only notes that. Returns whether it has set
+    /// the rate.
     fn update(&mut self, rtt: f64) -> bool {
         let TimelyParams { beta, low, high, min_rtt, min_rate, .. } = self.params;
         let delta = self.delta;
@@ -215,7 +216,7 @@ impl ControlMaker for TimelyParams {
 impl CongestionControl for Timely {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let by_last_sent = self.params.segment == Segment::LastSent;
-        // Behind what is due an ack always acknowledges something; the first need not.
+        // An ack beyond the byte that is due always acknowledges something. The first ack need not.
         let is_first = by_last_sent && self.rtt_before.is_none();
         let is_due = ack.una > self.due_at && (ack.acked > 0 || by_last_sent);
         self.is_noted = is_due || is_first;
@@ -464,7 +465,8 @@ mod tests {
         let losses = abm.closed_loop().unwrap().losses;
         assert_eq!(losses.detection, super::super::LossDetection::Ns3);
         transport("kind = \"timely\"\npreset = \"abm\"\nretransmit = \"selective\"");
-        // What needs losses as ns-3's is left out where they are found otherwise.
+        // Settings that need losses to be found as in ns-3 are left out if they are found
+        // otherwise.
         let by_sack = read("preset = \"abm\"\nloss_detection = \"sack\"");
         assert_eq!((by_sack.segment, by_sack.stalls), (Segment::RoundTrip, false));
     }

@@ -4,25 +4,25 @@ use spillway_engine::Time;
 use spillway_settings::quantity::RttTime;
 use spillway_settings::{Section, SettingsError};
 
-/// What a packet says that its flow has left.
+/// Which bytes of a flow its packets state as left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remaining {
-    /// What is not acknowledged, cumulatively or selectively, when the packet is sent.
+    /// The bytes that are not acknowledged, cumulatively or selectively, when the packet is sent.
     Unacknowledged,
-    /// What begins with the packet's first byte.
+    /// The bytes from the packet's first byte on.
     Unsent,
 }
 
 /// The settings of a sender that learns of losses by timeouts alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// The timeout, always the same.
+    /// The timeout, which never changes.
     pub rto: RttTime,
     /// Timeouts in a row after which only probes are sent; `None` for never.
     pub probe_after: Option<u32>,
-    /// What packets say that their flow has left.
+    /// Which bytes packets state as left of their flow.
     pub remaining: Remaining,
-    /// Whether the sender leaves out what has arrived without being told of it.
+    /// Whether the sender leaves out data that has arrived, even if no ack has told it so.
     pub knows_receiver: bool,
 }
 

@@ -10,10 +10,11 @@ use spillway_engine::{Clock, Time};
 pub struct Window {
     /// The most bytes that may be in flight.
     pub cwnd: u64,
-    /// Below it the window grows by what is acknowledged, from it on by one segment per round trip.
+    /// Below it the window grows by the bytes that are acknowledged, from it on by one segment per
+    /// round trip.
     pub ssthresh: u64,
-    /// Growth of less than a [unit](Window::unit), in bytes times 1/cwnd, that the window has not
-    /// had yet.
+    /// Growth of less than a [unit](Window::unit) that the window has not received yet, in bytes
+    /// times 1/cwnd.
     pub credit: u64,
     /// Payload of a full segment.
     pub mss: u64,
@@ -55,15 +56,16 @@ impl Window {
         self.pace = pace.round().clamp(1.0, f64::from(u32::MAX)) as u32;
     }
 
-    /// The window with which packets leave while less than so many bytes are in flight, also those
-    /// that do not fit. A segment leaves if it fits beside what is in flight: with a segment more,
-    /// less a byte, a full one fits while less than the window is in flight.
+    /// The window with which packets leave as long as fewer than `bytes` bytes are in flight, even
+    /// packets that do not fit. Usually a segment leaves if it fits beside what is in flight. In a
+    /// window that is larger by a segment less a byte, a full segment fits exactly as long as fewer
+    /// than `bytes` bytes are in flight.
     pub fn with_overshoot(&mut self, bytes: u64) -> u64 {
         self.is_for_full = true;
         bytes + self.mss - 1
     }
 
-    /// What a segment with so much payload needs of the window.
+    /// The room in the window that a segment with so much payload needs.
     #[inline]
     pub fn room_for(&self, payload: u64) -> u64 {
         if self.is_for_full { self.mss } else { payload }
@@ -74,23 +76,24 @@ impl Window {
         Time::from_ps(bytes * u64::from(self.pace))
     }
 
-    /// The gap to the next packet, which is to be `exact`, by the host's clock; cut, where times
-    /// are, as a line's.
+    /// The gap until the next packet, measured by the host's clock, if `exact` is the intended gap.
+    /// If times are cut to whole nanoseconds, so is the gap.
     pub fn gap(&self, exact: Time) -> Time {
         if self.whole_ns { in_whole_ns(exact) } else { self.clock.stretch(exact) }
     }
 
-    /// What the window changes by: a byte or a segment.
+    /// The unit in which the window changes: a byte or a segment.
     pub fn unit(&self) -> u64 {
         if self.in_segments { self.mss } else { 1 }
     }
 
-    /// So many bytes, or the whole segments of them.
+    /// This many bytes or, if the window is in segments, the whole segments of them.
     pub fn whole(&self, bytes: u64) -> u64 {
         if self.in_segments { bytes / self.mss * self.mss } else { bytes }
     }
 
-    /// The whole bytes or segments of so many; 0.7 times 30 segments are 21, however it is rounded.
+    /// The whole bytes or segments of so many bytes. A rounding error does not matter: 0.7 times 30
+    /// segments are 21.
     pub fn whole_of(&self, bytes: f64) -> u64 {
         let segments = || (bytes / self.mss as f64 + 1e-9) as u64;
         if self.in_segments { segments() * self.mss } else { bytes as u64 }
@@ -142,16 +145,16 @@ impl Window {
         self.holds(ack.una)
     }
 
-    /// The same, given that everything before `una` is acknowledged.
+    /// As above, given that everything before `una` is acknowledged.
     #[inline]
     pub fn holds(&self, una: u64) -> bool {
         // 0 < una <= cut_until
         una.wrapping_sub(1) < self.cut_until
     }
 
-    /// Whether the window was cut since it had these `cwnd` and `ssthresh`, so that `reduction`
-    /// applies. A window that is set together with a pace goes up and down all the time, and takes
-    /// effect at once.
+    /// Whether the window was cut since it had these values of `cwnd` and `ssthresh`, so that
+    /// `reduction` applies. Never true for a window that is set together with a pace: such a window
+    /// rises and falls all the time, and takes effect at once.
     #[inline]
     pub fn is_cut_from(&self, (cwnd, ssthresh): (u64, u64)) -> bool {
         self.ssthresh != ssthresh && self.pace == 0 && self.cwnd <= cwnd.max(self.min)
@@ -171,7 +174,7 @@ pub struct Ack<'a> {
     pub now: Time,
     /// Bytes newly acknowledged by the cumulative ack.
     pub acked: u64,
-    /// Bytes that are newly known to have arrived, also behind a gap.
+    /// Bytes that are newly known to have arrived, including those behind a gap.
     pub delivered: u64,
     /// The round trip of the packet that it acknowledges.
     pub rtt: Time,
@@ -192,16 +195,16 @@ pub struct Ack<'a> {
     pub telemetry: Option<&'a Telemetry>,
 }
 
-/// An ack that has come while losses are repaired as ns-3's sender does.
+/// An ack that has come while losses are repaired as in ns-3.
 #[derive(Clone, Copy, Debug)]
 pub struct Repair {
     /// Whether the sender is in recovery, and not after a timeout.
     pub in_recovery: bool,
-    /// Whether the ack tells of something that has arrived.
+    /// Whether the ack reports that something has arrived.
     pub tells: bool,
-    /// Bytes in flight, without what the ack lets go whatever the window is.
+    /// Bytes in flight, not counting the segment that the ack lets go regardless of the window.
     pub in_flight: u64,
-    /// The byte behind what was sent last, or the beginning of what the ack lets go.
+    /// The byte behind what was sent last, or the beginning of the segment that the ack lets go.
     pub sent_last: u64,
 }
 
@@ -215,31 +218,31 @@ pub trait CongestionControl {
         window.halve(in_flight);
     }
 
-    /// The retransmission timer has expired: sets `ssthresh`; the window is then one segment.
-    /// Nothing sent before counts as in flight any more, so growth that was to wait for its
-    /// acknowledgement must not wait any longer. Not called for further timeouts in a row.
+    /// The retransmission timer has expired: sets `ssthresh`. The window is then one segment. Data
+    /// sent before no longer counts as in flight, so growth must not wait any longer for its
+    /// acknowledgement. Not called for further timeouts in a row.
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
 
-    /// The same ack, once the sender has decided what it repairs.
+    /// Called again for the same ack, once the sender has decided what it retransmits.
     fn on_repair(&mut self, _window: &mut Window, _repair: &Repair) {}
 
     /// The next flow of the connection begins, after a time without data. Bytes are numbered on
-    /// from flow to flow, and telemetry and times of earlier packets stay true, so only state that
-    /// takes time to be time with data is affected.
+    /// from flow to flow, and telemetry and times of earlier packets stay valid. So this matters
+    /// only to state that assumes data to be sent all the time.
     fn on_idle(&mut self, _idle: Time) {}
 
     /// The sender's own host has dropped a packet: cuts as for a mark, if marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
 
-    /// A paced sender lets a packet of so many bytes on the wire go. Returns the time after which
-    /// the next one may.
+    /// A paced sender lets a packet go that has so many bytes on the wire. Returns the time after
+    /// which the next packet may leave.
     fn on_send(&mut self, window: &mut Window, _now: Time, bytes: u64) -> Time {
         window.time_of(bytes)
     }
 
-    /// The receiver tells by a notification of its own that a packet was marked.
+    /// A notification from the receiver says that a packet was marked.
     fn on_notification(&mut self, _window: &mut Window, _now: Time) {}
 }
 

@@ -2,10 +2,10 @@
 //!
 //! # Rule
 //! A rank begins a step when it knows that all flows that it sends and receives in the step before
-//! are complete: of those that end at other hosts it learns `release_delay` later.
-//! The first step of an iteration begins `compute` and a jitter later than the last step of the
-//! iteration before ended at this rank; ranks do not wait for each other, but through their steps.
-//! Unless the scenario gives `connections`, ranks keep theirs open from step to step.
+//! are complete. If such a flow ends at another host, the rank learns of it `release_delay` later.
+//! The first step of an iteration begins `compute` and a jitter after the rank's last step of the
+//! iteration before has ended. Ranks wait for each other only through their steps. Unless the
+//! scenario gives `connections`, ranks keep their connections open from step to step.
 
 mod schedule;
 mod state;
@@ -44,11 +44,11 @@ enum Placement {
     Random,
 }
 
-/// The random stream that shuffles hosts; those of hosts have their numbers.
+/// The random stream that shuffles hosts. The streams of hosts have the hosts' numbers.
 const SHUFFLE: u64 = u64::MAX;
 
 impl Jobs {
-    /// Reads the keys `start` and `jitter`, for the kinds that have had them from the first.
+    /// Reads the keys `start` and `jitter`, for the kinds that have always had them.
     pub fn read(
         section: &mut Section,
         label: Label,
@@ -170,8 +170,8 @@ impl Pattern for Collective {
         true
     }
 
-    /// Where the jitter exceeds the duration, some hosts start too late. What they keep others from
-    /// is not reckoned.
+    /// If the jitter exceeds the duration, some hosts start too late. The flows of others that
+    /// therefore never start are not considered.
     fn expected(&self) -> Expected {
         let (mut bytes, mut largest) = (0, 0);
         for step in 0..self.schedule.steps() {

@@ -8,17 +8,17 @@
 //! 2005, section 4.5 (Rabenseifner's algorithm).
 //!
 //! # Rule
-//! Of n ranks each has `size` bytes, in n blocks as equal as whole bytes allow: block b reaches
+//! Each of n ranks has `size` bytes, in n blocks as equal as whole bytes allow. Block b reaches
 //! from byte floor(size b / n) to floor(size (b + 1) / n).
-//! - Ring: 2 (n - 1) steps; each rank sends to the next one. In step s < n - 1 rank r sends block r - s,
-//!   which the next one adds to its own; then, in step n - 1 + s, block r + 1 - s, which is final. All
-//!   modulo n.
+//! - Ring: 2 (n - 1) steps, in each of which every rank sends to the next one. In step s < n - 1
+//!   rank r sends block r - s, which the next rank adds to its own block. In step n - 1 + s it
+//!   sends block r + 1 - s, which is final. All numbers are modulo n.
 //! - Halving and doubling, for n a power of two: 2 log2 n steps. In step s < log2 n rank r
-//!   exchanges with r xor 2^s: of the blocks that it is still to reduce it keeps the lower half if
-//!   bit s of r is 0, and the upper one otherwise, and sends the other half. Then the same in the
-//!   opposite order: it sends what it has, and has twice as much.
-//! - All to all, in p phases: the n - 1 others are split into p groups as equal as possible. In
-//!   phase i rank r sends `size` bytes to each of r + k, for k from floor((n - 1) i / p) + 1 to
+//!   exchanges with r xor 2^s. Of the blocks that it is still to reduce, it keeps the lower half if
+//!   bit s of r is 0, and the upper half otherwise. It sends the other half. Then the same steps
+//!   follow in the opposite order: the rank sends what it has, and has twice as much afterwards.
+//! - All to all, in p phases: the n - 1 other ranks are split into p groups as equal as possible.
+//!   In phase i rank r sends `size` bytes to each of r + k, for k from floor((n - 1) i / p) + 1 to
 //!   floor((n - 1)(i + 1) / p), modulo n.
 
 use std::ops::Range;
@@ -110,7 +110,8 @@ impl Schedule {
         before(blocks.end) - before(blocks.start)
     }
 
-    /// The partner of a rank in a step of halving and doubling, and the blocks that it is sent.
+    /// The partner of a rank in a step of halving and doubling, and the blocks that the partner is
+    /// sent.
     fn exchange(&self, rank: u32, step: u32) -> (u32, Range<u32>) {
         let halvings = self.ranks.ilog2();
         let bit = if step < halvings { step } else { 2 * halvings - 1 - step };
@@ -175,8 +176,8 @@ mod tests {
         assert_eq!(of_rank_0, [(1, 4), (2, 2), (2, 1), (1, 3)]);
     }
 
-    /// Ranks start with themselves in each block's sum, as a bit. In the first half of all steps
-    /// who receives adds, in the second half it takes what is final.
+    /// Ranks start with themselves in each block's sum, as a bit. In the first half of all steps a
+    /// receiver adds, in the second half it takes what is final.
     #[test]
     fn whoever_follows_it_has_the_sum_of_all() {
         let check = |algorithm, ranks: u32| {

@@ -1,4 +1,4 @@
-//! How far the ranks of a collective are.
+//! How far the ranks of a collective have come.
 
 use super::{Jobs, Schedule};
 use crate::flow::FlowSpec;
@@ -22,15 +22,15 @@ pub struct State {
 #[derive(Clone, Debug, Default)]
 struct Course {
     ranks: Vec<Rank>,
-    /// Flows that have arrived, by the rank that received them and the step, where it has not done
-    /// that step.
+    /// Flows that have arrived for a step that their receiver has not done yet, by the rank that
+    /// received them and the step.
     arrived: BTreeMap<(u32, u64), Arrived>,
     /// The iterations that have begun and not ended.
     iterations: BTreeMap<u32, Iterating>,
     /// Flows that have not started.
     left: u64,
-    /// The first iteration that a rank would have gone on with too late, if there is one. Those
-    /// before it may still end.
+    /// The first iteration in which some rank would have gone on too late, if there is one. Earlier
+    /// iterations may still end.
     cut: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ struct Course {
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrived {
     flows: u32,
-    /// When it knows that they are complete.
+    /// When the rank knows that they are complete.
     known_at: Time,
 }
 
@@ -55,10 +55,10 @@ struct Iterating {
 /// A host in a job.
 #[derive(Clone, Debug)]
 struct Rank {
-    /// The step that it does, counted over all iterations.
+    /// The rank's present step, counted over all iterations.
     step: u64,
-    /// Flows of this step that it has not sent to their end, and when it knows of the end of the
-    /// others.
+    /// How many flows of this step the rank has not sent to their end, and when it knows the end of
+    /// the others.
     sending: u32,
     known_at: Time,
     stream: Stream,
@@ -90,12 +90,12 @@ impl Begin {
 }
 
 impl State {
-    /// The beginning.
+    /// The state at the beginning.
     pub fn new(jobs: Arc<Jobs>, schedule: Schedule) -> State {
         State::begun(jobs, schedule).0
     }
 
-    /// The beginning, and when each rank of each job starts.
+    /// The state at the beginning, and when each rank of each job starts.
     fn begun(jobs: Arc<Jobs>, schedule: Schedule) -> (State, Vec<Begin>) {
         let mut rank_of = BTreeMap::new();
         for hosts in &jobs.ranks {
@@ -136,7 +136,7 @@ impl State {
         })
     }
 
-    /// A rank begins the step that it has come to. If that would be too late, it and all that wait
+    /// A rank begins its present step. If that would be too late, the rank and all ranks that wait
     /// for it never go on.
     fn begin(&mut self, job: u32, rank: u32, now: Time) -> Option<Begin> {
         let State { jobs, schedule, courses, .. } = self;
@@ -150,7 +150,7 @@ impl State {
         };
         own.sending = schedule.width(step);
         if start >= jobs.duration {
-            // Within an iteration it is too late for all others, too.
+            // Within an iteration it is then too late for all other ranks too.
             let cut = if step == 0 { iteration } else { 0 };
             course.cut = Some(course.cut.map_or(cut, |other| other.min(cut)));
             return None;
@@ -164,7 +164,7 @@ impl State {
         Some(Begin { start, job, rank, step })
     }
 
-    /// Lets a rank go on if it has done its step, when it knows of that.
+    /// If a rank has done its step, lets it go on at the time at which it knows this.
     fn go_on(&mut self, job: u32, rank: u32, starts: &mut Vec<FlowSpec>) {
         let course = &mut self.courses[job as usize];
         let own = &mut course.ranks[rank as usize];
@@ -242,7 +242,7 @@ impl Waiting for State {
                 .collect();
             let last = course.ranks.iter().map(|rank| rank.step).max().unwrap_or(0) / steps;
             if rows.is_empty() && last < u64::from(self.jobs.iterations) {
-                // It computes, or would begin too late.
+                // It computes, or it would begin too late.
                 rows.push(self.iteration(job, last as u32, None, None));
             }
             rows
@@ -250,7 +250,7 @@ impl Waiting for State {
         (0..).zip(&self.courses).flat_map(of_job).collect()
     }
 
-    /// What waits for ranks that lag behind is little, and not counted.
+    /// Flows that wait for ranks that lag behind are few, and are not counted.
     fn bytes(&self) -> u64 {
         (self.rank_of.len() * (size_of::<Rank>() + size_of::<(u32, u32)>())) as u64
     }

@@ -31,13 +31,13 @@ impl Arrivals {
 /// How often receivers send queries, as the section gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
-    /// At this rate, each.
+    /// Each receiver sends queries at this rate.
     Of(Arrivals),
-    /// As often as offers this share of all uplinks, by all receivers together.
+    /// All receivers together offer this share of all uplinks.
     OfUplinks(f64),
-    /// As often as offers this many bits per second, each.
+    /// Each receiver offers this many bits per second.
     Each(f64),
-    /// As often as offers this share of the receiver's line, each.
+    /// Each receiver offers this share of its own line.
     OfReceivers(f64),
 }
 
@@ -92,7 +92,7 @@ impl Frequency {
         }
     }
 
-    /// The same, with a share of the uplinks divided among this many receivers.
+    /// This frequency, with a share of the uplinks divided among this many receivers.
     pub fn among(
         self,
         receivers: usize,

@@ -4,7 +4,7 @@
 use super::reaction::{Clamp, ReactionPoint, Rules};
 use spillway_engine::{Stream, Time};
 
-/// What a pending event is for, in the order in which events at the same time are handled.
+/// The purpose of a pending event, in the order in which events of the same time are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Alpha,
@@ -297,6 +297,6 @@ fn both_reaction_points_agree_over_random_sequences() {
         raised[0] += count(Entry::ByTimer);
         raised[1] += count(Entry::ByBytes);
     }
-    // The test is worth something only if all of this happens often.
+    // The test is worth something only if all of these happen often.
     assert!(cuts > 3_000 && raised[0] > 50_000 && raised[1] > 3_000, "{cuts}, {raised:?}");
 }

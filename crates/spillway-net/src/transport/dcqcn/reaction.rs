@@ -1,19 +1,20 @@
 //! The reaction point: a rate that notifications cut, and that a timer and a byte counter raise.
 //!
-//! Its timers are no events. What they would have done is done when the rate is needed: when a
-//! packet is sent or a notification comes. A timer expires after everything else that happens at
-//! its time; of several at the same time alpha's comes first, then the increase, then the cut.
+//! Its timers are no events. What they would have done is done later, when the rate is needed: when
+//! a packet is sent or a notification comes. A timer expires after everything else that happens at
+//! its time. Of several timers of the same time, alpha's comes first, then that of the increase,
+//! then that of the cut.
 
 use spillway_engine::Time;
 
-/// When a cut makes the rate before it the target.
+/// When a cut makes the present rate the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clamp {
     /// Always.
     Always,
-    /// If the rate was increased since the cut before.
+    /// If the rate was increased since the previous cut.
     AfterIncrease,
-    /// If the byte counter has increased it since then.
+    /// If the byte counter has increased the rate since the previous cut.
     AfterByteCounter,
 }
 
@@ -36,7 +37,7 @@ pub struct Rules {
     pub cuts_at_once: bool,
     /// The least time between cuts.
     pub decrease_interval: Time,
-    /// When a cut makes the rate before it the target.
+    /// When a cut makes the present rate the target.
     pub clamp: Clamp,
     /// Whether the first increase after a cut divides a target of more than ten times the rate by 8.
     pub shrinks_target: bool,
@@ -50,11 +51,11 @@ pub struct Rules {
     pub hyper_after: u32,
     /// By how much the target rises.
     pub step: f64,
-    /// By how much it rises then.
+    /// By how much the target rises when it rises faster.
     pub hyper_step: f64,
-    /// Whether each such step is larger than the one before.
+    /// Whether each faster step is larger than the one before.
     pub hyper_grows: bool,
-    /// Whether timer and byte counter are halved then.
+    /// Whether timer and byte counter are halved while the target rises faster.
     pub hyper_halves: bool,
     /// The least rate.
     pub min_rate: f64,
@@ -64,19 +65,21 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug)]
 pub struct ReactionPoint {
     rules: Rules,
-    /// The rate, and the one that it returns to.
+    /// The rate, and the target rate to which it returns.
     rate: f64,
     target: f64,
     alpha: f64,
-    /// When alpha is updated next; [`Time::MAX`] before the first notification, as the others.
+    /// When alpha is updated next. [`Time::MAX`] before the first notification, like the other
+    /// times.
     alpha_due: Time,
     /// When the timer increases the rate next.
     increase_due: Time,
-    /// When a cut is made, if something asks for one.
+    /// When the next cut is made, if something asks for one.
     cut_due: Time,
-    /// The earliest time of a cut, where the timers do not run freely.
+    /// The earliest time of the next cut, if timers do not run freely.
     may_cut_from: Time,
-    /// Notifications since alpha was last updated, and since cuts were last considered.
+    /// Whether there was a notification since alpha was last updated, and since cuts were last
+    /// considered.
     is_told: bool,
     wants_cut: bool,
     /// Increases since the last cut.
@@ -117,7 +120,7 @@ impl ReactionPoint {
         (self.target, self.alpha)
     }
 
-    /// Does what timers have done before now.
+    /// Carries out what timers were due to do before now.
     pub fn advance(&mut self, now: Time) {
         loop {
             let next = self.alpha_due.min(self.increase_due).min(self.cut_due);
@@ -143,7 +146,7 @@ impl ReactionPoint {
         }
     }
 
-    /// A packet of so many bytes is sent. Returns the time until the next one may be.
+    /// A packet of so many bytes is sent. Returns the time until the next one may be sent.
     pub fn on_send(&mut self, now: Time, bytes: u64) -> Time {
         self.advance(now);
         let gap = Time::from_ps((bytes as f64 * 8e12 / self.rate).round() as u64);
@@ -163,7 +166,7 @@ impl ReactionPoint {
         gap
     }
 
-    /// Timers that run freely: they find out later that a notification has come.
+    /// A notification comes while timers run freely: they take it into account when they expire.
     fn note(&mut self, now: Time) {
         if self.alpha_due < Time::MAX {
             (self.is_told, self.wants_cut) = (true, true);
@@ -177,7 +180,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Timers that begin with notifications and cuts.
+    /// A notification comes, and timers begin with notifications and cuts.
     fn react(&mut self, now: Time) {
         let is_first = self.alpha_due == Time::MAX;
         self.alpha_due = now + self.rules.alpha_interval;
@@ -218,7 +221,7 @@ impl ReactionPoint {
         }
     }
 
-    /// R_T = R_C, R_C = R_C (1 - alpha / 2); all that increases the rate begins anew.
+    /// R_T = R_C, R_C = R_C (1 - alpha / 2); everything that increases the rate begins anew.
     fn cut(&mut self, now: Time) {
         let clamps = match self.rules.clamp {
             Clamp::Always => true,
@@ -246,8 +249,8 @@ impl ReactionPoint {
         self.increase_due += if is_hyper { half } else { period };
     }
 
-    /// Raises the target, or not, and brings the rate half of the way to it. Returns whether what
-    /// has caused this is to come back in half of the time.
+    /// Raises the target if the rules say so, and brings the rate half of the way to the target.
+    /// Returns whether the timer or counter that caused this is to be halved.
     fn increase(&mut self) -> bool {
         let Rules { line, fast_recovery, hyper_after, step, hyper_step, .. } = self.rules;
         let (most, least) = match self.rules.byte_counter {
@@ -356,7 +359,7 @@ mod tests {
         assert_eq!(of(&mut point, 160), (19.25, 21.0));
         assert_eq!(of(&mut point, 210), (24.125, 29.0));
         assert_eq!(of(&mut point, 260), (32.0625, 40.0));
-        // As one step after the other, whenever somebody looks.
+        // A single look at the end gives the same as a look after every step.
         let mut later = ReactionPoint::new(PAPER);
         told(&mut later, 0);
         told(&mut later, 10);

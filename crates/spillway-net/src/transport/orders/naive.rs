@@ -1,5 +1,5 @@
-//! The rule a second time: every packet ever sent, gone through from the first to the last after
-//! every ack.
+//! A second implementation of the rule. After every ack it goes through every packet ever sent,
+//! from the first to the last.
 
 use super::*;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ struct Naive {
     packets: Vec<Packet>,
     /// Segments that the receiver has.
     held: Vec<u64>,
-    /// Segments that it has told of.
+    /// Segments that it has reported.
     arrived: Vec<u64>,
     lost: Vec<u64>,
     counts: OrderCounts,
@@ -71,7 +71,7 @@ impl Naive {
         una
     }
 
-    /// Whether nothing is missing as far as anything has arrived, and nothing is lost.
+    /// Whether nothing before the last arrived segment is missing, and nothing is lost.
     fn is_in_order(&self) -> bool {
         let told = first_missing(&self.arrived);
         self.lost.is_empty() && self.arrived.iter().all(|&segment| segment < told)
@@ -107,7 +107,7 @@ fn first_missing(segments: &[u64]) -> u64 {
 enum Step {
     /// New data goes out with this priority.
     Send(u8),
-    /// The same, but the NIC refuses it.
+    /// As `Send`, but the NIC refuses the data.
     Refuse(u8),
     /// The first lost segment goes out again with this priority.
     Repair(u8),

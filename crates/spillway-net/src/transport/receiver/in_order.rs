@@ -1,11 +1,11 @@
-//! A receiver that accepts only the packet that it expects, as RDMA's NICs under go-back-N. It
-//! needs no memory for what comes too early.
+//! A receiver that accepts only the packet that it expects, like RDMA's NICs under go-back-N. It
+//! needs no memory for packets that come too early.
 
 use super::{AckFields, AckPolicy, EcnEcho, Receiver, Segment};
 use spillway_engine::Time;
 use std::cmp::Ordering;
 
-/// How such a receiver answers what it discards.
+/// How such a receiver answers packets that it discards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InOrderRule {
     /// The time after which a NACK for the same byte is sent again, if packets still come too
@@ -15,7 +15,7 @@ pub struct InOrderRule {
     pub answers_old: bool,
 }
 
-/// What such a receiver keeps besides.
+/// What such a receiver keeps in addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InOrder {
     /// The byte of the last NACK, and when it was sent.
@@ -25,8 +25,8 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Whether a packet that comes now, too early, causes a NACK for byte `expected`. If so, it is
-    /// sent.
+    /// Whether a packet that comes now, too early, causes a NACK for byte `expected`. If so, the
+    /// NACK counts as sent.
     fn nacks(&mut self, now: Time, expected: u64, interval: Time) -> bool {
         let is_due = self
             .nacked
@@ -60,7 +60,8 @@ impl Receiver {
             }
         };
         if !is_answered {
-            // Its own mark is lost with it. One that is echoed until the sender cuts is not.
+            // The packet's own mark is lost with it. A latched mark, which is echoed until the
+            // sender cuts, is not lost.
             if policy.echo == EcnEcho::Latched {
                 self.note_mark(now, segment, policy, reply);
             }
@@ -93,8 +94,8 @@ mod tests {
         in_order: Some(RULE),
     };
 
-    /// What an ack says: the segment that it asks for, the one that came too early if it is a NACK,
-    /// when the packet was sent that it answers, and whether it echoes a mark.
+    /// An ack: the segment that it asks for, the segment that came too early if it is a NACK, when
+    /// the answered packet was sent, and whether it echoes a mark.
     type Told = (u64, Option<u64>, u64, bool);
 
     /// A receiver whose segments have 100 bytes.
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(bench.comes(12, 3, true), []);
         assert_eq!(bench.comes(13, 1, false), [(2, None, 8, false)]);
         assert_eq!(bench.comes(14, 3, true), [(2, Some(3), 9, true)]);
-        // Latched, a mark is echoed until the sender has cut, also one of a packet without an
+        // A latched mark is echoed until the sender has cut, even if it was on a packet without an
         // answer.
         let mut latched = Bench::new(AckPolicy { echo: EcnEcho::Latched, ..EACH });
         assert_eq!(latched.comes(10, 1, false), [(0, Some(1), 5, false)]);
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(latched.comes(12, 0, false), [(1, None, 7, true)]);
     }
 
-    /// An ack for every fourth packet: a NACK is also for those before it.
+    /// An ack for every fourth packet. A NACK also acknowledges the packets before it.
     #[test]
     fn a_nack_acknowledges_what_waits_for_its_ack() {
         let mut bench = Bench::new(AckPolicy { every: 4, ..EACH });
@@ -201,7 +202,7 @@ mod tests {
             (bench.receiver.ack_deadline, bench.receiver.delayed_ack(Time::ZERO)),
             (Time::MAX, None)
         );
-        // Those that wait have an ack of their own if their mark is another.
+        // Packets that wait get an ack of their own if they have another mark.
         assert_eq!(bench.comes(13, 2, false), []);
         assert_eq!(bench.comes(14, 5, true), [(3, None, 8, false), (3, Some(5), 9, true)]);
     }

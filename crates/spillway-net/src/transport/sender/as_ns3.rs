@@ -10,12 +10,12 @@
 //!   not been retransmitted. Only the first such ack restarts the timer.
 //! - If nothing is lost and there is no new data, missing segments are retransmitted even if
 //!   nothing has arrived behind them. There is no rescue retransmission.
-//! - A recovery halves what is in flight without what is lost. One of TIMELY as in ABM's program
-//!   lowers nothing, with what its head tells.
-//! - Every timeout cuts, also one of a segment that was sent again after a timeout: whether it was
-//!   is forgotten before it is asked (`TcpTxBuffer::SetSentListLost`).
+//! - A recovery halves what is in flight, not counting what is lost. With TIMELY as in ABM's
+//!   program a recovery lowers no threshold; the head of `timely.rs` says what follows.
+//! - Every timeout cuts, even that of a segment that was sent again after a timeout: ns-3 forgets
+//!   that it was before it asks (`TcpTxBuffer::SetSentListLost`).
 //! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
-//!   is in flight; only the end of a flow is. But a reduction for a mark begins with a segment.
+//!   is in flight, except the end of a flow. But a reduction for a mark begins with a segment.
 //! - A reduction differs as [`ReductionRule::Ns3`](crate::transport::reduction::ReductionRule::Ns3)
 //!   tells, and DCTCP's growth and cuts as its head does.
 //!
@@ -25,7 +25,7 @@ use super::{AtOnce, Phase, Sender};
 use crate::transport::window::{Ack, CongestionControl, Repair};
 
 impl Sender {
-    /// An ack has been handled. `cut_until` is that of the window before it.
+    /// An ack has been handled. `cut_until` is the value that the window had before it.
     pub(super) fn advance_as_ns3(&mut self, ack: &Ack, cut_until: u64) {
         self.keeps_timer = false;
         match self.phase {
@@ -74,7 +74,7 @@ impl Sender {
         self.control.on_repair(&mut self.window, &repair);
     }
 
-    /// Whether there is more to send that only the timer will let go.
+    /// Whether data is left that only the timer will let go.
     #[cold]
     pub(super) fn is_stuck_as_ns3(&self) -> bool {
         self.window.cwnd < self.window.mss && self.board.nxt < self.size

@@ -1,24 +1,25 @@
-//! Which acks a sender asks for, where one ack is for several packets.
+//! Which acks a sender asks for, if one ack is for several packets.
 //!
-//! A receiver that waits for more packets, which do not come because their sender waits for the
-//! ack, would keep both waiting for `ack_delay`. So a sender asks for the ack of the last segment of
-//! its flow, as RDMA's NICs do and TCP's PSH does, and of one after which it may send no more.
+//! A receiver may wait for more packets while their sender waits for the ack. Both would then wait
+//! for `ack_delay`. So a sender asks for the ack of the last segment of its flow, as RDMA's NICs
+//! and TCP's PSH do, and for the ack of a segment after which it may not send another.
 //!
-//! A window of about what is under way, as senders with a pace and IRN have it, would be used up
-//! before acks for large parts of it are back. Such a sender also asks at each of so many parts of
-//! its window, as RDMA's NICs ask for acks at intervals of their own. TIMELY, which updates its rate
-//! with each 16 KB, say, asks after as many. In slow start, which acks drive, a sender asks after an
-//! eighth of its window, as Linux's receivers acknowledge a connection's first segments at once.
+//! Senders with a pace, and IRN, have a window of about what is under way. Such a window would be
+//! used up before the acks for large parts of it are back. So these senders also ask for an ack
+//! after each of a number of equal parts of their window, as RDMA's NICs ask for acks at intervals
+//! of their own. A congestion controller that updates after a number of bytes, such as TIMELY after
+//! 16 KB, asks after as many bytes. In slow start, which acks drive, a sender asks after an eighth
+//! of its window, much as Linux's receivers acknowledge a connection's first segments at once.
 
 use super::{Phase, Sender};
 use crate::transport::ClosedLoop;
 use crate::transport::window::Window;
 
-/// The number of parts. What is under way lacks at most one of them.
+/// The number of parts. At most one of them is missing from what is under way.
 const PARTS: u64 = 32;
 
 impl Sender {
-    /// Whether the segment that was just given is to be acknowledged at once.
+    /// Whether the sender asks for an ack of the segment that it has just handed out.
     #[cold]
     pub fn asks_for_ack(&mut self, transport: &ClosedLoop) -> bool {
         if !transport.acks.asked {
@@ -33,7 +34,7 @@ impl Sender {
         };
         let part = part_of_window.min(self.most_by_nacks() / PARTS);
         let unasked = sent_to.saturating_sub(self.asked_to);
-        // The receiver counts by itself what is not less than an ack is for.
+        // If a part is at least as large as what an ack is for, the receiver's own count suffices.
         let is_part = unasked >= part && part < u64::from(transport.acks.every) * mss;
         let asks = is_part || unasked >= transport.ack_segment || !self.may_go_on();
         if asks {
@@ -42,7 +43,8 @@ impl Sender {
         asks
     }
 
-    /// Whether the window allows another segment. Whatever is repaired is acknowledged at once.
+    /// Whether the window allows another segment. Retransmissions are acknowledged at once in any
+    /// case.
     fn may_go_on(&self) -> bool {
         match self.phase {
             Phase::ByNacks => self.has_piece_by_nacks(),

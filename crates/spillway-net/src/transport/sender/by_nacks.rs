@@ -1,4 +1,4 @@
-//! A sender whose receiver tells of losses in NACKs, as RDMA's NICs have it.
+//! A sender whose receiver tells of losses in NACKs, like RDMA's NICs.
 //!
 //! - What is in flight is a range, whatever of it has arrived: from the first unacknowledged byte
 //!   to the next one to be sent. A window ends so far behind the first unacknowledged byte. The
@@ -7,16 +7,16 @@
 //! - The timeout is fixed. It runs while something is in flight; every ack and NACK restarts it, as
 //!   in the InfiniBand specification (volume 1, o9-85).
 //!
-//! **Go-back-N.** A NACK acknowledges all before the byte that it tells, and the sender goes on
-//! from there, over data that it has sent before. A timeout does the same. NACKs that come too
-//! late, of a byte that is acknowledged, change nothing.
+//! **Go-back-N.** A NACK acknowledges everything before the byte that it names. The sender goes on
+//! from that byte, and sends data again that it has sent before. A timeout does the same. A NACK
+//! for a byte that has been acknowledged comes too late and changes nothing.
 //!
 //! **Selective (IRN).** A NACK begins a recovery, which lasts until everything is acknowledged that
-//! had been sent before. In a recovery the first missing segment is sent again, once, and so are
-//! those behind which something has arrived; then new data follow, as far as the bound on what is
-//! in flight allows. A segment that is lost again is found by a timeout, which begins the recovery
-//! anew. With few packets in flight the timeout is short. One that expires when there are more is
-//! extended.
+//! had been sent before. In a recovery the first missing segment is sent again, once. So are the
+//! missing segments behind which something has arrived. Then new data follow, as far as the bound
+//! on what is in flight allows it. If a retransmission is lost, a timeout shows that, and begins
+//! the recovery anew. With few packets in flight the timeout is short. If more packets are in
+//! flight when it expires, it is extended.
 
 use super::{AckSegment, Detector, Piece, Sender};
 use crate::transport::window::{Ack, CongestionControl};
@@ -31,11 +31,11 @@ pub(super) struct ByNacks {
     since: Time,
     /// Timeouts since something new was acknowledged.
     in_a_row: u32,
-    /// Whether a timeout, and not a NACK, began what is sent again.
+    /// Whether a timeout, rather than a NACK, began the present retransmissions.
     after_timeout: bool,
 }
 
-/// What is repaired, and how.
+/// Which data are sent again, and how.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     GoBackN {
@@ -49,7 +49,7 @@ enum Way {
         most: u64,
         rto_low: Time,
         rto_high: Time,
-        /// With no more than so many bytes in flight, there are few packets.
+        /// With no more than so many bytes in flight, few packets are in flight.
         few: u64,
         timeout_takes_all: bool,
         is_recovering: bool,
@@ -114,7 +114,7 @@ impl ByNacks {
 }
 
 impl Sender {
-    /// An ack or a NACK has arrived. A NACK is one that tells which packet came too early.
+    /// An ack or a NACK has arrived. A NACK is an ack that tells which packet came too early.
     pub(super) fn take_ack_by_nacks(&mut self, now: Time, ack: &AckSegment) {
         let Detector::Nacks(state) = &mut self.detector else { return };
         let (before, arrived_before) = (self.board.una, self.board.arrived());
@@ -205,7 +205,7 @@ impl Sender {
         };
     }
 
-    /// The next segment, if the window allows one, and whether it is one that is missing.
+    /// The next segment, if the window allows one, and whether it is a missing segment.
     fn next_by_nacks(&self) -> Option<(Next, bool)> {
         let Detector::Nacks(state) = &self.detector else { return None };
         let from = |seq: u64| (seq, seq + self.window.mss.min(self.size - seq));
@@ -253,7 +253,7 @@ impl Sender {
         let Detector::Nacks(state) = &mut self.detector else { return };
         let due = state.since.saturating_add(state.rto(in_flight));
         if due > now {
-            // There were few packets in flight, and now there are more.
+            // There were few packets in flight when the timer was set, and now there are more.
             self.deadline = due;
             return;
         }
@@ -273,7 +273,7 @@ impl Sender {
                 }
             }
         }
-        // What is sent next starts it.
+        // The next segment that is sent starts the timer.
         self.deadline = Time::MAX;
     }
 }

@@ -57,7 +57,8 @@ impl Sender {
         Some(by_order.orders.on_sent(range, priority))
     }
 
-    /// The simulator knows that one of its packets was dropped, or (`is_answer`) the ack of one.
+    /// One of the sender's packets was dropped, or (`is_answer`) the ack of one. The simulator
+    /// tells this.
     #[cold]
     pub fn note_dropped(&mut self, number: u64, is_answer: bool) {
         if let Detector::Order(by_order) = &mut self.detector {
@@ -78,8 +79,8 @@ impl Sender {
         }
     }
 
-    /// Before an ack is handled that moves on: takes its number, if it is that of the oldest packet
-    /// alone, so that nothing else follows from it. Returns whether it was.
+    /// Called before an ack is handled that moves on. If the ack answers the oldest packet alone,
+    /// takes its number; nothing else follows from it then. Returns whether it did.
     #[inline]
     pub(super) fn take_next_number(&mut self, ack: &AckSegment) -> bool {
         match (&mut self.detector, ack.number) {
@@ -90,7 +91,7 @@ impl Sender {
         }
     }
 
-    /// Before an ack is handled: takes from it what it says about each packet.
+    /// Called before an ack is handled. Takes from it what it says about each packet.
     #[inline(never)]
     pub(super) fn note_order(&mut self, ack: &AckSegment) {
         let una = ack.seq.max(self.board.una);
@@ -102,8 +103,8 @@ impl Sender {
         by_order.orders.on_ack(number, una, newly);
     }
 
-    /// An ack has been handled that delivers `newly` bytes: finds what is lost now. Returns whether
-    /// anything is.
+    /// Called after an ack has been handled that delivers `newly` bytes. Finds what is lost now.
+    /// Returns whether anything is.
     #[inline(never)]
     pub(super) fn advance_by_order(&mut self, newly: u64, transport: &ClosedLoop) -> bool {
         let (_, ends_repair) = self.end_repair_of_each();

@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// Before an ack is handled: takes from it what it says about each segment.
+    /// Called before an ack is handled. Takes from it what it says about each segment.
     #[cold]
     pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment) {
         let told = self.rack_ack(now, ack);
@@ -123,8 +123,8 @@ impl Sender {
         }
     }
 
-    /// An ack has been handled that delivers `newly` bytes: finds what is lost now. Returns whether
-    /// anything is.
+    /// Called after an ack has been handled that delivers `newly` bytes. Finds what is lost now.
+    /// Returns whether anything is.
     #[cold]
     pub(super) fn advance_by_rack(
         &mut self,

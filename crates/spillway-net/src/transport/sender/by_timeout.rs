@@ -4,8 +4,8 @@
 //!   `cwnd` and what has arrived behind it allow.
 //! - An ack that moves its beginning lets segments go, and restarts the timer. Any other ack only
 //!   reports what has arrived.
-//! - A timeout sends what the window allows once more, from its beginning on, without what is known
-//!   to have arrived. The timeout is always the same.
+//! - A timeout sends the data that the window allows once more, from the window's beginning on. It
+//!   leaves out what is known to have arrived. The timeout never changes.
 //! - After many timeouts in a row only probes are sent, headers without payload, one for every
 //!   timeout, until an ack comes.
 
@@ -22,7 +22,7 @@ pub(super) struct ByTimeout {
     rto: Time,
     /// The next byte to be sent, for the first time or again.
     position: u64,
-    /// Whether something has let segments go, and the window has not ended that yet.
+    /// Whether an ack or a timeout has let segments go, and the window has not stopped them yet.
     may_send: bool,
     /// Timeouts since the last ack.
     in_a_row: u32,
@@ -43,16 +43,16 @@ impl ByTimeout {
 }
 
 impl Sender {
-    /// Whether the sender leaves out a segment if it has arrived, without being told so. From the
-    /// second timeout in a row on it sends the first unacknowledged one all the same: its ack may
-    /// be lost.
+    /// Whether the sender leaves out a segment that has arrived, although it has not been told so.
+    /// From the second timeout in a row on it sends the first unacknowledged segment in any case,
+    /// since that segment's ack may be lost.
     pub fn leaves_out(&self, piece: &Piece) -> bool {
         let is_first = piece.seq == self.board.una;
         let Detector::FixedTimeout(state) = &self.detector else { return false };
         state.settings.knows_receiver && !(is_first && state.in_a_row > 1)
     }
 
-    /// Bytes that a segment says that its flow has left.
+    /// The bytes of its flow that are left, as a segment states them.
     pub fn remaining(&self, piece: &Piece) -> u64 {
         match &self.detector {
             Detector::FixedTimeout(state)
@@ -97,7 +97,7 @@ impl Sender {
             let told = Ack {
                 now,
                 acked,
-                // Nothing was told of those that arrived behind a gap.
+                // The controller is not told of data that arrived behind a gap.
                 delivered: acked,
                 rtt: now - ack.sent_at,
                 ece: ack.ece,

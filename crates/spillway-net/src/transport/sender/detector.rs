@@ -12,10 +12,10 @@ use spillway_engine::Time;
 /// How a sender finds losses.
 #[derive(Clone, Debug)]
 pub(super) enum Detector {
-    /// By what its scoreboard tells: ranges that have arrived, or acks of nothing new.
+    /// By its scoreboard: ranges that have arrived, or acks of nothing new.
     Scoreboard,
-    /// By timeouts alone. What is in flight is then a range: up to the next byte to be sent,
-    /// whatever of it has arrived.
+    /// By timeouts alone. What is in flight is then a range that ends at the next byte to be sent,
+    /// whatever part of it has arrived.
     Timeout,
     /// By timeouts alone, whose length never changes.
     FixedTimeout(Box<ByTimeout>),

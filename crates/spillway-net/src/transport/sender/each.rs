@@ -1,11 +1,11 @@
-//! What senders share that judge each segment whether it is lost, by time or by order.
+//! Code that senders share which decide for each segment whether it is lost, by time or by order.
 
 use super::{AtOnce, Phase, Sender};
 use crate::transport::ClosedLoop;
 use crate::transport::reduction::ReductionRule;
 
 impl Sender {
-    /// Whether a repair is under way, and whether the ack that was just handled ends it.
+    /// Whether a recovery is under way, and whether the ack that was just handled ends it.
     pub(super) fn end_repair_of_each(&mut self) -> (bool, bool) {
         let repairs = matches!(self.phase, Phase::Recovery | Phase::Loss);
         let ends = repairs && self.board.una >= self.recover;
@@ -18,9 +18,9 @@ impl Sender {
         (repairs, ends)
     }
 
-    /// Reacts to losses that were just found; `of_new_window` tells whether one of them was sent
-    /// after a loss last cut the window, and `newly` what the ack that tells of them delivers.
-    /// Returns whether they cut the window.
+    /// Reacts to losses that were just found. `of_new_window` says whether one of them was sent
+    /// after a loss last cut the window. `newly` is the number of bytes that the ack delivers that
+    /// shows them. Returns whether the losses cut the window.
     pub(super) fn react_to_losses(
         &mut self,
         of_new_window: bool,
@@ -29,8 +29,8 @@ impl Sender {
     ) -> bool {
         let cuts = match self.phase {
             Phase::Open => true,
-            // What was sent after the last cut is lost, new data or a retransmission: one more sign
-            // of congestion (RFC 5681, section 4.3; RFC 8985, section 3.4).
+            // Data sent after the last cut is lost, whether new or retransmitted. This is one more
+            // sign of congestion (RFC 5681, section 4.3; RFC 8985, section 3.4).
             Phase::Recovery | Phase::Loss => of_new_window,
             Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => false,
         };
@@ -58,8 +58,8 @@ impl Sender {
         true
     }
 
-    /// Recovers from losses that remain when a recovery ends: they were sent after it began, and
-    /// the window has not let all of them go. It was cut for them when they were found.
+    /// Begins a recovery from losses that remain when a recovery ends. They were sent after it
+    /// began, and the window has not let all of them go. It was cut for them when they were found.
     pub(super) fn repair_the_rest(&mut self) {
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;

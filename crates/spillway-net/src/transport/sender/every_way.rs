@@ -30,10 +30,10 @@ impl Cuts {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// New data is sent in order, and only data that was sent and is not acknowledged is
-    /// retransmitted. A timer always runs, no known loss is forgotten, and everything arrives soon
-    /// after the network stops losing packets. Since a segment was sent again, a loss or a timeout
-    /// has cut the window before it is sent once more.
+    /// New data is sent in order. Only data that was sent and is not acknowledged is retransmitted.
+    /// A timer always runs, no known loss is forgotten, and everything arrives soon after the
+    /// network stops losing packets. Before a segment is sent again a second time, a loss or a
+    /// timeout has cut the window.
     #[test]
     fn everything_is_delivered(
         size in 1u64..120_000,
@@ -64,12 +64,13 @@ proptest! {
         let (mut now, mut nxt) = (Time::ZERO, 0);
         let (mut cuts, mut repaired) = (Cuts::default(), BTreeMap::new());
         while !sender.is_done() {
-            // Fates come again and again: a sender that goes back may meet the same ones for ever.
+            // The fates repeat, so a sender that goes back may meet the same ones for ever.
             let safe = sender.timeouts > 8 || sender.retransmitted_packets > 2_000;
             cuts.note(&sender);
             let may_repeat = !["sack", "rack", "per-priority", "duplicate-acks"].contains(&detection);
             loop {
-                // What is sent although nothing is lost is the rescue of RFC 6675, once a recovery.
+                // A segment sent again although nothing is lost is the rescue of RFC 6675, once a
+                // recovery.
                 let is_rescue = sender.next_lost().is_none() && sender.at_once == AtOnce::Nothing;
                 let Some(piece) = sender.next_piece(now, &transport) else { break };
                 if piece.again && !is_rescue && !may_repeat {
@@ -112,7 +113,7 @@ proptest! {
         prop_assert_eq!(nxt, size);
     }
 
-    /// An ack with ranges that tell nothing never takes the short way of acks in order.
+    /// An ack whose ranges report nothing never takes the short way of acks in order.
     #[test]
     fn the_short_way_of_numbered_acks_changes_nothing(
         size in 1u64..120_000,

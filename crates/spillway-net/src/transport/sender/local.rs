@@ -7,8 +7,9 @@ use crate::transport::{ClosedLoop, window::CongestionControl};
 use spillway_engine::Time;
 
 impl Sender {
-    /// Its host's queue was full: new data counts as not sent, a retransmission as lost, and the
-    /// window is cut. The caller must not ask for more until an ack arrives or the timer expires.
+    /// The queue of the sender's host was full and refused a segment. New data counts as not sent,
+    /// a retransmission as lost, and the window is cut. The caller must not ask for more until an
+    /// ack arrives or the timer expires.
     #[cold]
     pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
         if !piece.again {
@@ -25,11 +26,11 @@ impl Sender {
         }
     }
 
-    /// Its host has dropped a packet: the window is cut as for a mark, unless it was cut after what
-    /// is in flight was sent, or losses are being retransmitted.
+    /// The sender's host has dropped a packet. The window is cut as for a mark. It is not cut if it
+    /// was cut after the data in flight was sent, or while losses are retransmitted.
     #[cold]
     pub fn on_local_drop(&mut self, transport: &ClosedLoop) {
-        // At least 1, because a cut lasts until a byte behind it is acknowledged: one before the
+        // At least 1: a cut lasts until a byte behind it is acknowledged, and a cut before the
         // first ack must last too.
         let (una, nxt) = (self.board.una.max(1), self.board.nxt.max(1));
         if self.phase != Phase::Open || una <= self.window.cut_until {

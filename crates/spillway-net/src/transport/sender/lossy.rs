@@ -24,7 +24,7 @@ pub struct Fate {
 }
 
 impl Fate {
-    /// The same, but its ack is not lost.
+    /// The same fate, but the ack is not lost.
     pub fn answered(self) -> Fate {
         Fate { is_ack_lost: false, ..self }
     }
@@ -43,7 +43,7 @@ pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
 /// Packets under way to a receiver, which acknowledges them at once.
 pub struct Network {
     receiver: Receiver,
-    /// What the receiver keeps besides if it accepts packets in order only.
+    /// What the receiver keeps in addition if it accepts packets in order only.
     in_order: InOrder,
     fates: Vec<Fate>,
     /// Packets sent so far.

@@ -1,4 +1,5 @@
-//! Loss recovery once more, octet by octet, as RFC 6675, sections 4 and 5, words it.
+//! A second implementation of loss recovery, octet by octet, in the words of RFC 6675, sections 4
+//! and 5.
 
 use super::lossy::{Network, fates};
 use super::*;

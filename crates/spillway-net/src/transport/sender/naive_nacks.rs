@@ -1,4 +1,4 @@
-//! Go-back-N and IRN once more, packet by packet, both ends.
+//! A second implementation of go-back-N and IRN, packet by packet, for both ends.
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
@@ -62,7 +62,7 @@ struct Naive {
     sent: usize,
     /// IRN: which packets are known to have arrived.
     arrived: Vec<bool>,
-    /// Which were sent again in this recovery, and where it ends.
+    /// Which packets were sent again in this recovery, and where the recovery ends.
     repaired: Vec<bool>,
     recovery: Option<usize>,
     /// The packets before this one are lost if they have not arrived.
@@ -257,7 +257,7 @@ proptest! {
             "kind = \"{kind}\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n{}",
             settings(way)
         ));
-        // A silent receiver never tells again what an ack has told that was lost.
+        // If an ack is lost, a silent receiver never repeats what it said.
         let fates = match way {
             Way::GoBackN { answers_old: false, .. } => fates.into_iter().map(|f| f.answered()).collect(),
             _ => fates,
@@ -269,7 +269,7 @@ proptest! {
         let mut network = Network::new(fates);
         let (mut now, mut again) = (Time::ZERO, 0);
         while !sender.is_done() {
-            // Fates come again and again: a sender that goes back may meet the same ones for ever.
+            // The fates repeat, so a sender that goes back may meet the same ones for ever.
             let safe = sender.timeouts > 8 || again > 500;
             let mut sent = Vec::new();
             while let Some(piece) = sender.next_piece(now, &transport) {

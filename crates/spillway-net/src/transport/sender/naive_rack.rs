@@ -22,7 +22,7 @@ struct Naive {
     /// Whether the first lost segment is sent whatever the window is.
     retransmits_first: bool,
     cut_at: Time,
-    /// The phase in which a loss has cut the window just now.
+    /// The phase in which a loss has just cut the window.
     cut_in: Option<Phase>,
     reordering_timer: Option<Time>,
     rto_timer: Option<Time>,

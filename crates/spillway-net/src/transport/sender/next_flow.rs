@@ -61,8 +61,8 @@ impl Sender {
         (self.deadline, self.timer) = (Time::MAX, Timer::Retransmission);
     }
 
-    /// The window begins anew, and `ssthresh` stays (RFC 5681, section 4.1). Where something other
-    /// than a cut has ended slow start, it goes on up to the window before.
+    /// The window begins anew, and `ssthresh` stays (RFC 5681, section 4.1). If something other
+    /// than a cut has ended slow start, slow start goes on up to the earlier window.
     fn restart_with(&mut self, cwnd: u64, slow_start: bool) {
         let window = &mut self.window;
         if slow_start && !window.slow_start {

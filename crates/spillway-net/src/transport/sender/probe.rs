@@ -5,8 +5,8 @@ use crate::transport::ClosedLoop;
 use spillway_engine::Time;
 
 impl Sender {
-    /// When a probe is due without loss detection by time, if that is before the retransmission
-    /// timeout.
+    /// When a probe is due, for loss detection other than by time. `None` if the retransmission
+    /// timeout comes first.
     pub(super) fn probe_due(&self, now: Time, timeout: Time) -> Option<Time> {
         let smoothed = self.rtt.smoothed();
         let due = now + smoothed * 2;

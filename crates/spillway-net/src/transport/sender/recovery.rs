@@ -19,7 +19,8 @@ pub enum Phase {
     Recovery,
     /// Retransmission after a timeout.
     Loss,
-    /// After a cut for a mark: losses are retransmitted without another cut (ns-3's CWR).
+    /// After a cut for a mark: losses are retransmitted without another cut (the state CWR of
+    /// ns-3).
     Reduced,
     /// Always, for a sender that learns of losses by timeouts alone.
     ByTimeout,
@@ -28,7 +29,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// That of a sender whose connection is open, and whose flow begins.
+    /// The phase of a sender whose connection is open and whose flow begins.
     pub(super) fn first(transport: &ClosedLoop) -> Phase {
         match (transport.timeouts, &transport.nacks) {
             (Some(_), _) => Phase::ByTimeout,
@@ -38,7 +39,7 @@ impl Phase {
     }
 }
 
-/// What is sent next whatever the window is.
+/// What is sent next even if the window does not allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtOnce {
     /// Nothing.
@@ -147,7 +148,7 @@ impl Sender {
         }
         self.board.take(blocks, transport.losses.dupthresh);
         if let Some(probe) = self.probe {
-            // The probe has arrived, and what was sent before it has not.
+            // The probe has arrived, and data sent before it has not.
             if self.board.highest_arrived().is_some_and(|end| end > probe) {
                 self.board.lose_to(probe);
             }
@@ -191,7 +192,7 @@ impl Sender {
                 self.repairs_under_marks |= ack.ece;
                 let always = transport.losses.detection == LossDetection::DuplicateAcks;
                 if ack.acked > 0 && (always || !self.repairs_under_marks) {
-                    // What the ack asks for was sent before the recovery began.
+                    // The segment that the ack asks for was sent before the recovery began.
                     if !self.board.is_head_repaired() {
                         self.at_once = AtOnce::Head;
                     }
@@ -219,16 +220,16 @@ impl Sender {
         self.at_once = AtOnce::Head;
     }
 
-    /// Cuts the window for a loss, unless a mark has already cut it for the same flight. What is
-    /// lost in a recovery was sent after that cut.
+    /// Cuts the window for a loss, unless a mark has already cut it for the same flight. Data that
+    /// is lost during a recovery was sent after that cut.
     pub(super) fn cut_for_loss(&mut self, transport: &ClosedLoop) {
         let is_another = self.phase == Phase::Recovery;
         let is_cut = transport.losses.cut_once && self.board.una < self.window.cut_until;
         if is_another || !is_cut {
             let mut in_flight = self.board.nxt - self.board.una;
-            // What acks of nothing new have let go (limited transmit) does not count (RFC 5681,
-            // section 3.2, step 2). As long as the first gap stays, it is ever more. After a cut
-            // for a mark the window is no measure of what was in flight.
+            // Data that acks of nothing new have let go (limited transmit) does not count (RFC
+            // 5681, section 3.2, step 2). While the first gap stays, its amount grows. After a cut
+            // for a mark, the window is no measure of what was in flight.
             if self.phase != Phase::Open || !self.window.holds(self.board.una) {
                 in_flight = in_flight.min(self.window.cwnd);
             }
@@ -242,8 +243,9 @@ impl Sender {
     /// The retransmission timer has expired: everything missing is retransmitted, beginning with a
     /// window of one segment.
     pub(super) fn enter_loss(&mut self, now: Time, transport: &ClosedLoop) {
-        // A segment that has been sent again after a timeout does not cut once more (RFC 5681,
-        // section 3.1), but in ns-3. If something has been acknowledged since, it is another segment.
+        // If a segment that was sent again after a timeout is lost again, the window is not cut
+        // once more (RFC 5681, section 3.1), except in ns-3. If something has been acknowledged
+        // since, it is another segment.
         let is_another =
             self.rtt.backoff() <= 1 || transport.losses.detection == LossDetection::Ns3;
         if self.phase != Phase::Loss || is_another {
@@ -254,7 +256,7 @@ impl Sender {
         self.tells_cut |= transport.losses.cut_once;
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
-        // The flight that the mark was about is no longer in flight.
+        // The flight for which the mark cut the window is no longer in flight.
         self.window.cut_until = 0;
         self.withheld = 0;
         self.reduction = None;

@@ -42,7 +42,7 @@ pub(super) fn acked(
     tell(sender, transport, now, (una, false), sack);
 }
 
-/// The same, which echoes a mark or does not.
+/// As `acked`, with an echo of a mark or without one.
 fn tell(
     sender: &mut Sender,
     transport: &ClosedLoop,
@@ -216,7 +216,7 @@ fn a_controller_is_told_once_of_what_has_arrived() {
     acked(&mut s, &t, us(80), 1, &[]);
     tell(&mut s, &t, us(81), (1, true), &[(2, 3)]);
     acked(&mut s, &t, us(82), 1, &[(2, 4)]);
-    // The same once more, with a mark: nothing new.
+    // The same ranges once more, with a mark: nothing new.
     tell(&mut s, &t, us(83), (1, true), &[(2, 4)]);
     marked(&mut s, &t, us(84), 4);
     assert_eq!(alpha(&s), 1.0);

@@ -19,14 +19,16 @@ pub struct TimelyParams {
     pub(super) delta: LineRate,
     pub(super) min_rate: f64,
     pub(super) segment: Segment,
-    /// Whether every increase counts in a row, and how many of a row come before larger ones.
+    /// Whether every increase counts in a row, and how many increases of a row come before larger
+    /// ones.
     pub(super) all_count: bool,
     pub(super) hyper_after: u32,
-    /// The larger ones; `None` stands for five times the others.
+    /// The larger increase. `None` stands for five times the usual one.
     pub(super) large_step: Option<LineRate>,
     pub(super) window: RateWindow,
     pub(super) initial: InitialWindow,
-    /// Whether a window at first alone ends with the first ack, and not when the rate is first set.
+    /// Whether a window that there is only at first ends with the first ack, rather than when the
+    /// rate is first set.
     pub(super) ends_with_ack: bool,
     /// Whether round trips count from when the NIC begins to send a packet.
     pub(super) from_nic: bool,
@@ -34,20 +36,20 @@ pub struct TimelyParams {
     pub(super) unsigned: bool,
     /// Whether the first ack after a timeout updates the rate.
     pub(super) after_timeout: bool,
-    /// Whether nothing but retransmissions is sent in a recovery before the rate is updated.
+    /// Whether in a recovery only retransmissions are sent until the rate is updated.
     pub(super) stalls: bool,
     pub(super) paces_payload: bool,
     pub(super) repairs_wait: bool,
     pub(super) moves_next: bool,
 }
 
-/// What is acknowledged between two updates.
+/// Which bytes are acknowledged between two updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Bytes(u64),
-    /// What had been sent.
+    /// All bytes that had been sent at the first of them.
     RoundTrip,
-    /// The same, but in a repair only up to what was sent last.
+    /// As `RoundTrip`, but during a retransmission only up to the byte that was sent last.
     LastSent,
 }
 
@@ -64,7 +66,7 @@ struct Defaults {
     window: &'static str,
     start_window: &'static str,
     rtt_from: [(&'static str, bool); 2],
-    /// Whether all else is as in ABM's program.
+    /// Whether everything else is as in ABM's program.
     is_abm: bool,
 }
 
@@ -73,7 +75,7 @@ const LAST_SENT: &str = "last-sent";
 const FIVE_STEPS: &str = "5steps";
 const NEEDS_NS3: &str = "this value needs loss_detection = \"ns3\"";
 
-/// What the window at first is by default.
+/// The default of the window at first.
 const ONE_BDP: &str = "1bdp";
 
 impl Defaults {
@@ -141,7 +143,7 @@ impl TimelyParams {
         "moves_next",
     ];
 
-    /// Those that only that of ABM's program gives other values.
+    /// The keys that only the preset of ABM's program sets.
     pub const OF_ABM: &'static [&'static str] = &["t_low", "min_rtt"];
 
     /// Reads the parameters.

@@ -47,7 +47,7 @@ fn with_small_windows() {
 
 #[test]
 fn with_large_windows() {
-    // 2 flows, marks from 70 packets on: windows of 50 segments and more, for which the 32 bits of
+    // 2 flows, marks from 70 packets on: windows of 50 segments and more. For these the 32 bits of
     // ns-3's reduction are too few.
     follow(include_str!("ns3_2_flows.txt"));
 }

@@ -155,7 +155,7 @@ fn what_follows_a_timeout_ends_with_the_window_that_it_has_grown_to() {
         assert_eq!((s.window.cwnd, sends(&mut s, &t, now).as_str()), (1_000, "0!"), "{detection}");
         acked(&mut s, &t, now, 1, &[]);
         assert_eq!((s.phase(), s.window.cwnd), (Phase::Loss, 2_000), "{detection}");
-        // Everything had only been late. Half of 20 would be 10.
+        // All segments were only late. Half of 20 would be 10.
         acked(&mut s, &t, now, 20, &[]);
         assert_eq!(s.phase(), Phase::Open, "{detection}");
         assert!(s.window.cwnd != s.window.ssthresh, "{detection}");

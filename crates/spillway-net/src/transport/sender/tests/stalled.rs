@@ -47,7 +47,8 @@ fn a_recovery_is_stalled_until_the_rate_is_updated_or_it_ends() {
     // The recovery began with 13 sent. There is no window after it.
     acked(&mut s, &t, us(166), 13, &[]);
     assert_eq!((s.phase(), window(&s)), (Phase::Open, UNLIMITED));
-    // With the window kept, that of the start lasts: 5 are in flight besides what is sent again.
+    // With the window kept, the window of the start lasts: 5 segments are in flight in addition to
+    // what is sent again.
     let (mut s, t) = timely(30, "recovery_window = \"kept\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
