@@ -1,10 +1,10 @@
 //! Assignments `--set key=value` to a whole scenario: which other keys they drop, and which
 //! assignments deserve a warning.
 //!
-//! Another kind of transport or topology has other keys. A key that only the previous kind had is
-//! dropped, also from traffic sections that use that transport. A policy of another kind starts
-//! anew, without the parameters of the previous one. [`spillway_settings::apply`] knows nothing of
-//! this.
+//! Each kind of transport or topology has its own keys. If the kind changes, a key that only the
+//! previous kind had is dropped, also from traffic sections that use that transport. If the kind of
+//! a policy changes, the policy starts anew, without the parameters of the previous one.
+//! [`spillway_settings::apply`] knows nothing of this.
 
 mod overruled;
 
@@ -19,11 +19,11 @@ use spillway_settings::{SettingsError, Table, Value, place_in};
 pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
 
 /// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a
-/// warning for each assignment that does not have the whole effect it seems to have, and for each
-/// that a later one has undone; none where one of `may_lack` has nothing to unset.
+/// warning for each assignment that has less effect than it seems to have, and for each that a
+/// later one has undone. Assignments in `may_lack` may have nothing to unset, without a warning.
 ///
 /// # Errors
-/// An assignment has another form, or its path leads nowhere.
+/// If an assignment has another form, or its path leads nowhere.
 pub fn apply(
     given: &mut Table,
     assignments: &[String],
@@ -36,8 +36,8 @@ pub fn apply(
     Ok(warnings)
 }
 
-/// The same; returns only the warnings about assignments that a later one has undone, or that had
-/// nothing to remove.
+/// As `apply`, but returns only two kinds of warnings: about assignments that a later one has
+/// undone, and about those that had nothing to remove.
 fn apply_each(
     table: &mut Table,
     assignments: &[String],
@@ -53,7 +53,7 @@ fn apply_each(
         let policy = PreviousPolicy::before(table, path);
         let chosen = Choice::of(path).map(|choice| (choice, choice.value(table)));
         let has_changed = match &policy {
-            // Without its kind nothing is left of a policy.
+            // A policy without its kind is removed altogether.
             Some(policy) if unsets(assignment) => {
                 spillway_settings::apply(table, &format!("{}=", policy.path))?
             }
@@ -135,7 +135,7 @@ struct PreviousPolicy<'a> {
 }
 
 impl PreviousPolicy<'_> {
-    /// The policy to whose kind `path` leads, if it has a kind.
+    /// The policy at whose kind `path` ends, if the policy has a kind.
     fn before<'a>(table: &Table, path: &'a str) -> Option<PreviousPolicy<'a>> {
         let path = path.strip_suffix(".kind").filter(|path| is_policy(path))?;
         let policy = at(table, path)?;
@@ -148,8 +148,8 @@ impl PreviousPolicy<'_> {
         })
     }
 
-    /// Drops its parameters if the policy there is of another kind now, or gone. Returns the paths
-    /// of dropped keys.
+    /// If the policy at this path now has another kind, or is gone, drops its parameters. Returns
+    /// the paths of dropped keys.
     fn forget(self, table: &mut Table) -> Vec<String> {
         match at_mut(table, self.path) {
             Some(policy) if kind_of(policy) == Some(&self.kind) => return Vec::new(),
@@ -160,7 +160,7 @@ impl PreviousPolicy<'_> {
     }
 }
 
-/// Whether a policy belongs at this path.
+/// Whether this is the path of a policy.
 fn is_policy(path: &str) -> bool {
     match path.split('.').collect::<Vec<_>>()[..] {
         ["nic", key] => key == "aqm",
@@ -181,7 +181,7 @@ fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The same, to be changed.
+/// As `at`, mutable.
 fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     let (first, rest) = path.split_once('.')?;
     rest.split('.').try_fold(table.get_mut(first)?, |value, step| match value {
@@ -190,7 +190,7 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     })
 }
 
-/// A key of a transport that decides about others, and its place.
+/// A key of a transport that decides about other keys, and its section.
 #[derive(Clone, Copy)]
 struct Choice<'a> {
     /// The section, such as `transport` or `traffic.web`.
@@ -199,7 +199,7 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// That at this path. In traffic sections it is loss detection alone.
+    /// The choice at this path, if it is one. In traffic sections only loss detection is.
     fn of(path: &'a str) -> Option<Choice<'a>> {
         let (section, key) = path.rsplit_once('.')?;
         let of_traffic = section.split_once('.').is_some_and(|(first, _)| first == "traffic");
@@ -210,7 +210,7 @@ impl<'a> Choice<'a> {
         is_one.then_some(Choice { section, key })
     }
 
-    /// A key's text in its section, or else in that of the common transport.
+    /// The text of a key in its section or, if it is not given there, in the common transport.
     fn text(&self, table: &Table, key: &str) -> Option<String> {
         let own = match self.section {
             "transport" => None,
@@ -220,19 +220,19 @@ impl<'a> Choice<'a> {
         value.as_str().map(str::to_string)
     }
 
-    /// What is chosen.
+    /// The value that is chosen.
     fn value(&self, table: &Table) -> String {
         self.text(table, self.key).unwrap_or_default()
     }
 
-    /// Whether a key's default is another now that something else than `earlier` is chosen.
+    /// Whether a key's default has changed because the choice is not `earlier` any more.
     fn has_other_default(&self, table: &Table, key: &str, earlier: &str) -> bool {
         transport::has_other_default(key, self.key, &self.value(table), earlier)
     }
 
-    /// Drops the keys that the choice does not leave: those that mean nothing with it, and those
-    /// whose default is another one, which were written for the choice before. Traffic sections
-    /// without a choice of their own follow.
+    /// Drops the keys that do not go with the choice: those that mean nothing with it, and those
+    /// whose default has changed, since their values were meant for the earlier choice. The same
+    /// happens in traffic sections without a choice of their own.
     fn forget_others(&self, table: &mut Table, earlier: &str) -> Vec<String> {
         let kind = table.get("transport").and_then(|common| common.get("kind")?.as_str());
         let kind = kind.unwrap_or(transport::KINDS[0].id).to_string();
@@ -262,7 +262,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Drops the keys that mean nothing with another hash.
+/// Drops the keys that mean nothing with the chosen hash.
 fn forget_other_hashes(table: &mut Table) -> Vec<String> {
     let Some(Value::Table(settings)) = table.get_mut("routing") else { return Vec::new() };
     let hash = settings.get("hash").and_then(Value::as_str).unwrap_or_default().to_string();
@@ -282,7 +282,7 @@ fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> 
     gone
 }
 
-/// A path into a traffic section, with the section's name in place of its index.
+/// A path into a traffic section, with the section's name instead of its index.
 fn by_name(table: &Table, path: &str) -> String {
     let named = || {
         let (place, key) = path.strip_prefix("traffic.")?.split_once('.')?;
@@ -292,9 +292,8 @@ fn by_name(table: &Table, path: &str) -> String {
     named().unwrap_or_else(|| path.to_string())
 }
 
-/// Which transports' keys each traffic section may contain: by the section's index, the kinds of
-/// transport that it has had since foreign keys were last dropped from it. The last kind is the
-/// present one.
+/// Which transports' keys each traffic section may contain. By the section's index: the kinds of
+/// transport that it has had since foreign keys were last dropped from it, the present kind last.
 struct Senders(Vec<Vec<String>>);
 
 impl Senders {
@@ -305,7 +304,7 @@ impl Senders {
 
     /// Updates the sections after an assignment: drops keys of a section's previous transports that
     /// the present one does not have. If a later assignment gives the section a transport of its
-    /// own, it waits for that one. Returns the paths of dropped keys.
+    /// own, the keys are dropped only then. Returns the paths of dropped keys.
     fn follow(
         &mut self,
         table: &mut Table,
@@ -378,7 +377,7 @@ fn kind_of(policy: &Value) -> Option<&str> {
     policy.as_str().or_else(|| policy.get("kind")?.as_str())
 }
 
-/// Whether a path is `whole`, or leads into what is there.
+/// Whether a path is `whole`, or a path below it.
 fn is_within(path: &str, whole: &str) -> bool {
     path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
@@ -434,7 +433,7 @@ mod tests {
         };
         assert_eq!(left(&given, &[rack]).0, [false, true]);
         assert_eq!(left(&given, &[ns3]).0, [false, false]);
-        // The same detection changes nothing; and from RACK to another.
+        // The same detection changes nothing. Then from RACK to another one.
         assert_eq!(left(&given, &[sack]).0, [true, true]);
         let of_rack = format!("{given}\nloss_detection = \"rack\"");
         assert_eq!(left(&of_rack, &[rack]).0, [true, true]);
@@ -442,7 +441,7 @@ mod tests {
         assert_eq!(left(&of_rack, &["transport.loss_detection="]).0, [false, true]);
         let of_ns3 = "[transport]\nloss_detection = \"ns3\"\nreduction = \"proportional-ns3\"";
         assert_eq!(left(of_ns3, &[rack]).0, [false, false]);
-        // What is assigned after it stays; of what was assigned before it a warning tells.
+        // What is assigned after it stays. A warning tells of what was assigned before it.
         let probe = "transport.tail_loss_probe=false";
         assert_eq!(left("[transport]", &[rack, probe]), ([true, false], vec![]));
         let told = "transport.tail_loss_probe is set, but transport.loss_detection=rack after it drops \
@@ -535,7 +534,7 @@ mod tests {
         let given = "[transport]\nkind = \"newreno\"\nmin_rto = \"1ms\"";
         let left = applied(given, &["transport.min_rto="]);
         assert_eq!(left, (table("[transport]\nkind = \"newreno\""), vec![]));
-        // Without `kind` it is the default one, which does not have cubic's keys.
+        // Without `kind` the transport is the default one, which does not have cubic's keys.
         let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nmin_rto = \"1ms\"";
         let (found, _) = applied(kinds, &["transport.kind="]);
         assert_eq!(found, table("[transport]\nmin_rto = \"1ms\""));
@@ -591,7 +590,7 @@ mod tests {
             // Taking away a key that is gone needs no warning.
             assert_eq!(set(&["kind=b", "x="]), expected("kind = \"b\""));
         }
-        // Other tables with a kind keep what they have, and so does one that had no kind.
+        // Other tables with a kind keep their keys, and so does a table that had no kind.
         let given = "[switch.other.aqm]\nkind = \"a\"\nx = 1\n[switch.aqm]\nx = 1";
         let (found, warnings) = applied(given, &["switch.other.aqm.kind=b", "switch.aqm.kind=b"]);
         let after = "[switch.other.aqm]\nkind = \"b\"\nx = 1\n[switch.aqm]\nkind = \"b\"\nx = 1";

@@ -1,5 +1,5 @@
-//! Numbers that change while a run goes on: by `[[event]]` of the kind `set`, or by whoever steps
-//! it.
+//! Numbers that change while a run goes on: by an `[[event]]` of the kind `set`, or by the caller
+//! that steps the run.
 
 mod target;
 mod written;
@@ -31,7 +31,7 @@ pub struct Change {
 enum Room {
     Sharing,
     Aqm,
-    /// Those of all NICs.
+    /// The AQMs of all NICs.
     NicAqm,
 }
 
@@ -42,31 +42,31 @@ enum Params {
     Aqm(AqmParams),
 }
 
-/// What the policies whose numbers have changed are like.
+/// The settings of the policies whose numbers have changed.
 ///
-/// One of a switch is like its tier's until the switch has its own, and that of a port is like its
-/// switch's.
+/// The settings of a switch's policy are those of its tier until the switch has its own. The
+/// settings of a port are those of its switch until the port has its own.
 #[derive(Clone, Debug, Default)]
 pub struct Changed(BTreeMap<Place, (Table, Params)>);
 
 /// A room, a switch (0 for NICs), and a port if it has its own numbers.
 type Place = (Room, u32, Option<u32>);
 
-/// The policies of which some number was written, and the path of one that was.
+/// The policies of which some number was written, each with the path of one such number.
 type Written = BTreeMap<Place, String>;
 
-/// A policy as the scenario has it.
+/// A policy as the scenario gives it.
 struct Policy<'a> {
     id: &'a str,
-    /// The path of its section, and what that gives.
+    /// The path of its section, and the values given there.
     section: &'a str,
     given: &'a Table,
     params: Params,
-    /// What its parameters are read with.
+    /// The environment with which its parameters are read.
     environment: Environment,
 }
 
-/// A policy with changed numbers, which the one in its place adopts.
+/// A policy with changed numbers. The policy in its place adopts them.
 #[derive(Debug)]
 pub enum Fresh {
     /// A switch's sharing policy, for one port if there is one.
@@ -124,7 +124,7 @@ impl Change {
         Ok(Change { at, key, value, event: section.path().to_string() })
     }
 
-    /// A number that was set by whoever steps the run.
+    /// A number that the caller that steps the run has set.
     pub(crate) fn by_hand(at: Time, key: &str, value: &Value) -> Change {
         Change { at, key: key.into(), value: value.clone(), event: String::new() }
     }
@@ -136,12 +136,12 @@ impl Change {
 }
 
 impl Scenario {
-    /// The policies that come of setting some numbers at once, given those that have changed
-    /// before.
+    /// The policies that result from setting some numbers at once, given the policies that have
+    /// changed before.
     ///
     /// # Errors
-    /// If a path leads to no number that can change, or the values are not valid there. What has
-    /// changed is of no use then.
+    /// If a path does not lead to a number that can change, or if the values are not valid there.
+    /// `changed` must not be used afterwards.
     pub fn change(&self, numbers: &[(&str, &Value)], changed: &mut Changed) -> Result<Vec<Fresh>> {
         let written = changed.set(self, numbers)?;
         let mut fresh: Vec<_> =
@@ -154,10 +154,10 @@ impl Scenario {
         Ok(fresh)
     }
 
-    /// Checks the changes from a place on, moment by moment, given those before.
+    /// Checks the changes from number `from` on, moment by moment, given those before.
     ///
     /// # Errors
-    /// If those of some moment are refused.
+    /// If the changes of some moment are refused.
     pub fn check_changes(&self, from: usize, mut changed: Changed) -> Result<()> {
         for of_moment in self.changes[from..].chunk_by(|one, next| one.at == next.at) {
             let numbers: Vec<_> = of_moment.iter().map(Change::number).collect();
@@ -171,7 +171,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The policy of this place, which adopts what has changed.
+    /// The policies for this place, which the present ones adopt.
     fn fresh(&self, (room, switch, port): Place, changed: &Changed) -> Vec<Fresh> {
         let (_, params) = &changed.0[&(room, switch, port)];
         match (params, room) {
@@ -189,7 +189,7 @@ impl Scenario {
         }
     }
 
-    /// The policy of a room as the scenario has it; `None` if hosts have none.
+    /// The policy of a room as the scenario gives it; `None` if hosts have none.
     fn policy_of(&self, room: Room, switch: u32) -> Option<Policy<'_>> {
         let (choice, params, environment) = match room {
             Room::NicAqm => {
@@ -219,7 +219,7 @@ impl Changed {
         let mut written = Written::new();
         for &(path, value) in numbers {
             match scenario.receive_rate_set(path, value) {
-                // It hangs on nothing else, so that nothing is kept of it.
+                // No other number depends on it, so nothing of it is kept.
                 Some(set) => drop(set?),
                 None => self.write(scenario, path, value, &mut written)?,
             }
@@ -237,8 +237,8 @@ impl Changed {
         Ok(written)
     }
 
-    /// Writes a number into what is given for the policies that it belongs to, and notes which
-    /// these are.
+    /// Writes a number into the values given for the policies to which it belongs, and notes which
+    /// policies these are.
     fn write(
         &mut self,
         scenario: &Scenario,
@@ -254,7 +254,7 @@ impl Changed {
             check_key(path, policy.id, key, port, &policy.params)?;
             let mut places = vec![(room, switch, port)];
             if port.is_none() {
-                // Ports that have their own numbers get this one, too.
+                // Ports that have their own numbers get this number too.
                 let of_ports = (room, switch, Some(0))..=(room, switch, Some(u32::MAX));
                 places.extend(self.0.range(of_ports).map(|(&place, _)| place));
             }
@@ -274,7 +274,7 @@ impl Changed {
         Ok(())
     }
 
-    /// Reads what is given for a policy. A number of it has this path.
+    /// Reads the values given for a policy. `path` is that of a changed number of the policy.
     fn read(&mut self, scenario: &Scenario, place: Place, path: &str) -> Result<()> {
         let policy = scenario.policy_of(place.0, place.1).expect("a number of it was written");
         let (table, params) = self.0.get_mut(&place).expect("a number of it was written");
@@ -290,7 +290,8 @@ impl Changed {
 }
 
 impl Policy<'_> {
-    /// A list with another element. Elements that it lacks are as its last one.
+    /// A list in which one element is replaced. Elements that the list lacks are copies of its last
+    /// one.
     fn with_element(
         &self,
         path: &str,
@@ -352,8 +353,8 @@ fn sibling(path: &str, key: &str) -> String {
     format!("{policy}.{key}")
 }
 
-/// An error about a key of the section with this path, which the changed number's path names in
-/// another way.
+/// An error about a key of the section with this path. The path of the changed number names this
+/// section in another way, so the error does too.
 fn named(path: &str, section: &str, error: SettingsError) -> SettingsError {
     match error.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')) {
         Some(key) => SettingsError { path: sibling(path, key), ..error },

@@ -27,8 +27,8 @@ impl Choice {
         Section::new(self.path.clone(), self.parameters.clone())
     }
 
-    /// The choice with every default written out, once its parameters are read. Keys in the section
-    /// that nobody has asked for are an error.
+    /// The choice with every default written out, after its parameters have been read. A key in the
+    /// section that no code has asked for is an error.
     pub fn resolved(&self, section: Section) -> Result<Value> {
         let mut resolved = Table::from_iter([("kind".into(), self.id.clone().into())]);
         resolved.extend(section.finish()?);

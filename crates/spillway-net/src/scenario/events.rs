@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// What happens to a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkChange {
-    /// It carries nothing. Packets on it or queued for it are lost, and so are those sent to it
-    /// until routes change. Routes change this long after its failure, and again after its
+    /// It carries nothing. Packets on it or queued for it are lost. Packets sent to it are lost
+    /// until routes change. Routes change this long after its failure, and this long after its
     /// recovery.
     Down {
         /// How long switches take to route around it.
@@ -34,11 +34,11 @@ pub struct LinkEvent {
     pub change: LinkChange,
 }
 
-/// What happens at a time.
+/// Something that happens at a time.
 pub(super) enum Event {
-    /// To a link.
+    /// A change of a link.
     Link(LinkEvent),
-    /// To a number.
+    /// A change of a number.
     Set(Change),
 }
 
@@ -130,8 +130,8 @@ fn leaving(node: Node, topology: &Topology) -> impl Iterator<Item = LineId> {
     lines.iter().copied()
 }
 
-/// The names of nodes, each once. Of nodes with consecutive numbers only the first and the last are
-/// named.
+/// The names of nodes, each once. Of nodes with consecutive numbers, only the first and the last
+/// are named.
 fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
     const MOST: usize = 8;
     let nodes: BTreeSet<Node> = nodes.collect();
@@ -198,15 +198,15 @@ pub(super) fn unknown(
     let error = section
         .error(key, format!("there is no {name:?} in this topology; there are {all}"))
         .of(ErrorKind::UnknownPlace);
-    // Names of hosts in results are not suggested: they differ in the number only, so each is near
-    // to any other.
+    // Names of hosts in results are not suggested. They differ only in the number, so each name is
+    // near to all others.
     let of_results = topology.switch_names();
     let own = nodes.filter_map(|node| topology.own_names.of(node));
     let hint = nearest_name(name, of_results.iter().map(String::as_str).chain(own));
     if hint.starts_with("did you mean") { error.hint(hint) } else { error }
 }
 
-/// The node with this name; `None` if there is none. Refuses a name of several.
+/// The node with this name; `None` if there is none. Refuses a name that several nodes have.
 pub(super) fn only_one(
     section: &Section,
     key: &str,

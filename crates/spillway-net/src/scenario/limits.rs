@@ -1,7 +1,7 @@
-//! `[limits]`: how much a scenario may ask for. Raising a limit says that more is intended.
+//! `[limits]`: how much a scenario may ask for. A user who wants more raises a limit.
 //!
-//! One digit too many is enough for a run that fills the memory or never ends. What can be
-//! predicted is refused when the scenario is read. Memory is also checked during the run, since
+//! One digit too many is enough for a run that fills the memory or never ends. Demands that can be
+//! predicted are refused when the scenario is read. Memory is also checked during the run, since
 //! only the run shows how many packets wait in the network.
 
 use super::Result;
@@ -19,7 +19,7 @@ const QUEUE_BYTES: u128 = 64;
 /// The memory of one place in a ring.
 const FIFO_BYTES: u128 = 8;
 
-/// Wake-ups of policies that take so long, some ten seconds, that they may not be meant.
+/// A number of wake-ups of policies that takes some ten seconds, and so may be a mistake.
 const MANY_WAKEUPS: f64 = 1e7;
 
 /// The limits of what may be asked for.
@@ -34,13 +34,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// When there have been more looks than that after a time, at so many in a picosecond.
+    /// When the samples after a time exceed the limit, if so many are taken in a picosecond.
     pub fn end_of_samples(&self, after: Time, looks_per_ps: f64) -> Time {
         let more = self.samples as f64 / looks_per_ps;
         after.saturating_add(Time::from_ps(more as u64))
     }
 
-    /// The limits of a scenario that is yet to be read; the default ones where it is wrong.
+    /// The limits of a scenario that is yet to be read. The default limits if they are wrong in the
+    /// scenario.
     pub fn of(scenario: &Table) -> Limits {
         let given = scenario.get("limits").and_then(Value::as_table).cloned().unwrap_or_default();
         let read = |given| Limits::read(&mut Section::new("limits", given));
@@ -64,7 +65,7 @@ impl Limits {
         let mut in_all = 0.0;
         for source in sources {
             in_all += source.expected().flows;
-            // `NaN` and infinity are too many, too.
+            // `NaN` and infinity are too many as well.
             let is_within = in_all <= self.flows as f64;
             if !is_within {
                 let flows = told(in_all);
@@ -103,8 +104,8 @@ impl Limits {
         Err(self.error(path.into(), problem, "samples"))
     }
 
-    /// Refuses too many wake-ups of a policy at `things` switches or hosts until `duration`, and warns
-    /// of many, until then or until `stop`.
+    /// Refuses too many wake-ups of a policy at `things` switches or hosts until `duration`. Warns
+    /// of many wake-ups, until `duration` or until `stop`.
     pub(super) fn check_wakeups(
         &self,
         section: &mut Section,
@@ -150,8 +151,8 @@ impl Limits {
         self.check_memory(format!("traffic.{}", source.name()), &what, taken)
     }
 
-    /// Refuses more queues than fit into memory: those of all tiers' ports, with the rings below
-    /// them, and those of NICs.
+    /// Refuses more queues than fit into memory. These are the queues of all ports of all tiers,
+    /// with the rings below them, and the queues of NICs.
     pub(super) fn check_queues(
         &self,
         topology: &Topology,

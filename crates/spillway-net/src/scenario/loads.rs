@@ -1,4 +1,4 @@
-//! Compares what hosts are to send and receive with what their lines, and the uplinks, carry.
+//! Compares what hosts are asked to send and receive with what their lines, and the uplinks, carry.
 //!
 //! A load that is a share of uplinks does not consider hosts: if they are few or slow, they may be
 //! unable to send or receive it. Flows then pile up at hosts, and results only show how long the
@@ -11,15 +11,14 @@ use crate::transport::Transport;
 use spillway_engine::Time;
 use std::collections::BTreeSet;
 
-/// A line is overloaded above this share. The averages are sums of floats, which may be off by
-/// less.
+/// A line is overloaded above this share. Averages are sums of floats, whose error is smaller.
 const FULL: f64 = 1.0 + 1e-9;
 
 /// The demand of all traffic sections on hosts, headers included.
 pub(super) struct Loads<'a> {
     topology: &'a Topology,
     racks: Areas,
-    /// `None` where what racks can send fits through the links between pods.
+    /// `None` if the links between pods carry everything that racks can send.
     pods: Option<Areas>,
     sections: Vec<Section<'a>>,
 }
@@ -28,9 +27,9 @@ pub(super) struct Loads<'a> {
 struct Section<'a> {
     name: &'a str,
     demand: Demand,
-    /// The part of it that stays within each rack.
+    /// The part of the demand that stays within each rack.
     inside_racks: Vec<f64>,
-    /// The same for pods; empty if they are not considered.
+    /// The part that stays within each pod. Empty if pods are not considered.
     inside_pods: Vec<f64>,
 }
 
@@ -69,8 +68,9 @@ impl Areas {
         Areas::of(topology, (0..leaving.len()).collect(), &leaving)
     }
 
-    /// The racks that are connected without core switches are an area. `None` if all are, or if no
-    /// area's links to the core are narrower than its racks' uplinks.
+    /// Each pod, that is, all racks that are connected without core switches, is an area. `None` if
+    /// all racks are in one pod, or if the links to the core are nowhere narrower than the racks'
+    /// uplinks.
     fn pods(topology: &Topology) -> Option<Areas> {
         let is_core = |switch: u32| topology.switches[switch as usize].tier == "core";
         let racks = topology.racks();
@@ -106,7 +106,8 @@ impl Areas {
         (pods.first.len() > 1 && are_narrower).then_some(pods)
     }
 
-    /// The demand of a section across the borders of areas: out of each, or into each.
+    /// The demand of a section across the borders of areas: what leaves each area, or what enters
+    /// it.
     fn across(&self, of_hosts: &[f64], inside: &[f64]) -> Vec<f64> {
         let mut across: Vec<f64> = inside.iter().map(|bps| -bps).collect();
         of_hosts.iter().zip(&self.of_host).for_each(|(bps, &area)| across[area] += bps);
@@ -131,7 +132,7 @@ impl<'a> Loads<'a> {
     /// Adds the demand of a section.
     pub fn add(&mut self, source: &'a Source, transport: &Transport) {
         let Some(mut demand) = source.demand() else { return };
-        // A flow has a packet at least, and a header on each.
+        // A flow has at least one packet, and a header on each packet.
         let mean = source.mean_size().unwrap_or(f64::INFINITY);
         let packets_per_byte = (1.0 / f64::from(transport.mss)).max(1.0 / mean);
         let on_the_wire = 1.0 + f64::from(transport.header) * packets_per_byte;
@@ -145,16 +146,17 @@ impl<'a> Loads<'a> {
         self.sections.push(Section { name: source.name(), demand, inside_racks, inside_pods });
     }
 
-    /// Warnings about hosts that cannot send, or cannot receive, what is asked of them, and about
-    /// uplinks that cannot carry it.
+    /// Warnings about hosts that cannot send or receive what is asked of them, and about uplinks
+    /// that cannot carry it.
     pub fn warnings(&self) -> Vec<String> {
         let of_hosts = [Side::Senders, Side::Receivers].into_iter();
         let of_hosts = of_hosts.filter_map(|side| self.too_much(side));
         of_hosts.chain(self.too_much_for_uplinks()).chain(self.too_much_between_pods()).collect()
     }
 
-    /// The warnings about what goes to other racks, at the worst moments: of all, and of the rack
-    /// with the most for its uplinks, unless it has no more than its part of the former.
+    /// The warnings about traffic to other racks, each at its worst moment. One is about all
+    /// uplinks together, and one about the rack with the most traffic for its uplinks. The second
+    /// is left out if that rack has no more than its part of the first.
     fn too_much_for_uplinks(&self) -> Vec<String> {
         let ("uplinks", capacity) = capacity(self.topology) else { return Vec::new() };
         let capacity = capacity as f64;
@@ -187,15 +189,15 @@ impl<'a> Loads<'a> {
         warnings
     }
 
-    /// The warning about what goes to other pods, at the worst moment, if their links are narrower
-    /// than racks' uplinks.
+    /// The warning about traffic to other pods, at the worst moment, if the pods' links are
+    /// narrower than the racks' uplinks.
     fn too_much_between_pods(&self) -> Option<String> {
         let words = ["the pod of ", "pods", "its links to the core carry", "pod is", "pods are"];
         self.too_much_for(self.pods.as_ref()?, |s| &s.inside_pods, FULL, words)
     }
 
-    /// The warning about the area with the most for its links to others, at the worst moment, if
-    /// that is above a share of what they carry.
+    /// The warning about the area with the most traffic for its links to other areas, at the worst
+    /// moment, if this traffic is above a share of what the links carry.
     fn too_much_for(
         &self,
         areas: &Areas,
@@ -203,8 +205,8 @@ impl<'a> Loads<'a> {
         least: f64,
         [of, others, carry, one_is, more_are]: [&str; 5],
     ) -> Option<String> {
-        // What an area asks for, as a share, and the side; then the area, and all other overloaded
-        // ones.
+        // The worst area so far: its demand as a share, the side, and the sections; then the area,
+        // and the number of overloaded areas.
         let mut worst = (0.0, Side::Senders, Vec::new(), 0, 0);
         for at in self.begins() {
             let asked = [Side::Senders, Side::Receivers].map(|side| {
@@ -297,9 +299,10 @@ impl Demand {
     }
 }
 
-/// The names of the sections that contribute to a demand on links, from what each asks for.
+/// The names of the sections that contribute to a demand on links. `sections` gives what each asks
+/// for.
 fn names<'a>(sections: impl IntoIterator<Item = (&'a str, f64)>, carried: f64) -> String {
-    // What should be nothing may be a rounding error.
+    // A demand that should be 0 may be a rounding error instead.
     let contribute = sections.into_iter().filter(|(_, bps)| *bps > carried * 1e-9);
     contribute.map(|(name, _)| format!("traffic.{name}")).collect::<Vec<_>>().join(" and ")
 }
@@ -428,7 +431,8 @@ mod tests {
         assert!(four_to_one(&tiny)[0].contains("48.8 Gbps are to go to other racks"));
     }
 
-    /// The warnings in a network of hosts and switches at 10 Gbps, but for what `more` says.
+    /// The warnings in a network whose hosts and switches have 10 Gbps, except for what `more`
+    /// says.
     fn in_network(network: &str, traffic: &str) -> Vec<String> {
         let text = format!(
             "duration = \"10ms\"\ntransport = {{ mss = \"1440B\", header = \"60B\" }}\n\
@@ -457,7 +461,8 @@ mod tests {
         );
         assert_eq!(some("load = 1.7\nsenders = \"0..3\""), [expected]);
         assert_eq!(some("load = 0.96\nsenders = \"0..3\""), [""; 0]);
-        // Half of the rack's hosts have half of the load, unless only they take part.
+        // Half of the rack's hosts have half of the load. If only they take part, they have all of
+        // it.
         assert_eq!(some("load = 1.7\nsenders = \"0..1\""), [""; 0]);
         assert_eq!(some("load = 1.7\nsenders = \"0..1\"\nplaces = \"0..1\"").len(), 1);
         // 4 hosts with 4.8 Gbps each, 5 with headers: 28 of 31 destinations are in other racks.
@@ -467,7 +472,7 @@ mod tests {
              uplinks carry 10 Gbps",
         );
         assert_eq!(some(&format!("{uniform}senders = \"8..11\"")), [expected]);
-        // A receiver within the rack asks nothing of uplinks.
+        // If the receiver is in the same rack, the uplinks carry nothing.
         let within = "load = 0.31\nload_of = \"host\"\ndestinations = 0\nsenders = \"1..3\"";
         assert_eq!(some(within), [""; 0]);
         // 3 racks with 1.7, of which one has 0.84 more.

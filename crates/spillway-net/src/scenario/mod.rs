@@ -52,8 +52,8 @@ type Result<T> = std::result::Result<T, SettingsError>;
 pub enum SlowdownBase {
     /// The exact least time of the same flow alone in the same network.
     Ideal,
-    /// RTT + size / rate, as published figures have it: propagation both ways and the bytes of
-    /// payload at the rate of the sender's line.
+    /// RTT + size / rate, as in published figures: propagation both ways, and the payload at the
+    /// rate of the sender's line.
     Published,
 }
 
@@ -63,22 +63,23 @@ pub enum Completion {
     /// When its last byte has arrived.
     #[default]
     LastByte,
-    /// When its sender has everything acknowledged. Flows without acks are complete when their last
-    /// byte has arrived all the same.
+    /// When its sender has everything acknowledged. Flows without acks are nevertheless complete
+    /// when their last byte has arrived.
     LastAck,
 }
 
-/// Reads a policy's file, as a [`Reader`] does. It is also given the names of the switches, by
-/// their numbers.
+/// Reads a policy's file, like a [`Reader`]. It also gets the names of the switches, by their
+/// numbers.
 pub type RecordReader = Arc<dyn Fn(&str, &str, &str, &[String]) -> Content + Send + Sync>;
 
 /// Where the files and algorithms that a scenario names come from.
 pub struct Sources<'a> {
     /// The folder to which file names are relative.
     pub folder: &'a Path,
-    /// The flows of a file that the caller has read already, by key and name.
+    /// The flows of a file that the caller has read already, by the key and the file's name.
     pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
-    /// Further columns of numbers of such a file, by key, name, and their own names.
+    /// Further columns of numbers of such a file, by the key, the file's name, and the columns'
+    /// names.
     pub numbers: &'a ReadNumbers<'a>,
     /// Reads recorded files of other formats, if given.
     pub records: Option<RecordReader>,
@@ -87,7 +88,7 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Everything is read from files in a folder.
+    /// All files are read from a folder.
     pub fn of(folder: &Path) -> Sources<'_> {
         let extensions = Extensions::default();
         Sources { folder, flows: &|_, _| None, numbers: &|_, _, _| None, records: None, extensions }
@@ -121,14 +122,14 @@ pub struct Scenario {
     pub discipline: Option<DisciplineSettings>,
     /// How hosts take in packets, if they have a rate of their own for it.
     pub receiving: Option<Receiving>,
-    /// Whether pause frames stop hosts' acks, too.
+    /// Whether pause frames also stop hosts' acks.
     pauses_acks: bool,
     /// The transports in use.
     pub transports: Vec<Transport>,
     /// The transport of every class of flows, by index.
     pub class_transport: Vec<u16>,
-    /// For every class, whether it counts as incast: its traffic is of that kind, or it has that
-    /// name.
+    /// For every class, whether it counts as incast: because its traffic is of that kind, or
+    /// because that is its name.
     pub class_is_incast: Vec<bool>,
     /// For every class, when its endless flows stop.
     pub class_stop: Vec<Time>,
@@ -146,7 +147,7 @@ pub struct Scenario {
     pub slowdown_base: SlowdownBase,
     /// When flows are complete.
     pub completion: Completion,
-    /// Whether a tagger sends data to the queues of acks.
+    /// Whether data wait in the queues of acks, because a tagger gives them that priority.
     shares_ack_queues: bool,
     /// The files that it names.
     files: Files,
@@ -329,7 +330,7 @@ impl Scenario {
         root.put("traffic", Value::Array(tables));
         let largest = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
         if largest > reading.largest_packet && tiers.iter().any(|tier| tier.pfc.is_some()) {
-            // Headroom is reckoned for the packets of all transports.
+            // Headroom is computed for the packets of all transports.
             reading.largest_packet = largest;
             let (again, switch_table) = read_switches(&reading)?;
             tiers = again;
@@ -479,7 +480,7 @@ impl Scenario {
         matches!(detection, Some(LossDetection::PerPriority { .. }))
     }
 
-    /// Whether senders are told at once what their own hosts drop.
+    /// Whether senders are told at once which packets their own hosts drop.
     pub fn tells_senders(&self) -> bool {
         self.discipline.as_ref().is_some_and(|discipline| discipline.tells_senders)
     }
@@ -490,7 +491,7 @@ impl Scenario {
     }
 }
 
-/// For messages: which numbers exist if there are `count`, from 0.
+/// For messages: which numbers exist if there are `count` of them, from 0.
 fn numbered(count: usize) -> String {
     match count {
         0 => "there are none".into(),
@@ -537,7 +538,8 @@ fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Res
     Ok(())
 }
 
-/// An error about a traffic section whose `transport` is no text: its keys are the section's own.
+/// An error about a traffic section whose `transport` is not text. The keys of its own transport
+/// stand in the section itself.
 fn not_an_id(section: &str, given: &Value) -> SettingsError {
     let id = given.get("kind").and_then(Value::as_str).unwrap_or(transport::KINDS[0].id);
     let path = format!("{section}.transport");
@@ -549,7 +551,7 @@ fn not_an_id(section: &str, given: &Value) -> SettingsError {
 /// The key that tells how long connections last.
 const CONNECTIONS: &str = "connections";
 
-/// What a traffic section's own `[transport]` is read with.
+/// What is needed to read a traffic section's own transport.
 struct Overrides<'a> {
     given: &'a Table,
     default: &'a Transport,
@@ -557,8 +559,8 @@ struct Overrides<'a> {
 }
 
 impl Overrides<'_> {
-    /// Reads the keys that traffic has left in its section. `None` if there are none. Connections
-    /// stay open by default with `leaves_open`.
+    /// Reads the keys that traffic has left in its section. `None` if there are none. With
+    /// `leaves_open`, connections stay open by default.
     fn read(&self, mut section: Section, leaves_open: bool) -> Result<(Option<Transport>, Table)> {
         let mut rest = section.rest();
         let path = section.path().to_string();
@@ -578,7 +580,7 @@ impl Overrides<'_> {
                 return Err(not_an_id(&path, &kind));
             };
             if *text != self.default.kind {
-                // Another kind has other keys: only those that both kinds have carry over.
+                // Another kind has other keys. Only the keys that both kinds have are carried over.
                 let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
                 merged.retain(|key, _| keys.iter().any(|known| known == key));
             }
@@ -588,7 +590,7 @@ impl Overrides<'_> {
             merged.get("kind").and_then(Value::as_str).unwrap_or(&self.default.kind).to_string();
         for choice in transport::CHOICES {
             if let Some(Value::String(value)) = rest.get(choice) {
-                // The same with another loss detection, and so on.
+                // The same for another loss detection, and for other choices.
                 let earlier = merged.get(choice).and_then(Value::as_str).unwrap_or_default();
                 let earlier = earlier.to_string();
                 merged.retain(|key, _| {

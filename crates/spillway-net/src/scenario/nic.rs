@@ -20,7 +20,8 @@ pub struct DisciplineSettings {
     queue_limit: Amount,
     choice: Choice,
     aqm: AqmParams,
-    /// Whether senders are told at once what is dropped on arrival, and cut their window.
+    /// Whether senders are told at once which packets are dropped on arrival, and then cut their
+    /// window.
     pub tells_senders: bool,
 }
 
@@ -30,7 +31,7 @@ impl DisciplineSettings {
         (&self.choice, &self.aqm)
     }
 
-    /// Refuses a limit below a full packet, and drops that are told to senders which cannot react.
+    /// Refuses a limit below a full packet. Refuses to tell senders of drops if they cannot react.
     pub(super) fn check(&self, transports: &[Transport]) -> Result<()> {
         let full = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
         let holds_none = match self.queue_limit {
@@ -115,7 +116,7 @@ pub(super) fn read(
     Ok((nic, read_discipline(section, &nic, reading)?))
 }
 
-/// Refuses NICs that cannot be paused where their switches have lossless priorities.
+/// Refuses NICs that cannot be paused if their switches have lossless priorities.
 pub(super) fn check_pauses(section: &Section, nic: &NicSettings, can_be: bool) -> Result<()> {
     if can_be && nic.scheduling == NicScheduling::PFabric {
         let problem = "\"pfabric\" is not valid with lossless priorities (`pfc`): it takes no \

@@ -17,14 +17,14 @@ pub(super) const IDS: [&str; 3] = ["none", "static", "dynamic"];
 pub enum Ends {
     /// Another frame.
     Resume,
-    /// Time: so many quanta after the last frame, which is said again after a while. Another frame
-    /// ends it sooner, as IEEE 802.1Qbb has it, unless they end it alone.
+    /// Time: this many quanta after the last frame, which is repeated after a while. Another frame
+    /// ends the pause sooner, as in IEEE 802.1Qbb, unless `alone` is set.
     Quanta {
         /// The quanta, each the time of 512 bits.
         quanta: u32,
-        /// The time after which a pause that must last is said again.
+        /// The time after which the frame of a pause that must last is repeated.
         refresh_after: Time,
-        /// Whether no frame ends it sooner.
+        /// Whether only quanta end a pause, and no frame ends it sooner.
         alone: bool,
     },
 }
@@ -53,10 +53,11 @@ pub struct PfcSettings {
     pub frames: PauseFrames,
     /// Whether a deadlock ends the run.
     pub ends_run: bool,
-    /// The largest packet that headroom is reckoned for.
+    /// The largest packet for which headroom is computed.
     pub mtu: u64,
     threshold: PauseThreshold,
-    /// Whether alpha is that of the slowest ports, and others have it in proportion to their rate.
+    /// Whether alpha holds for the slowest ports, and grows for other ports in proportion to their
+    /// rate.
     by_rate: bool,
     reserve: u64,
     headroom: Headroom,
@@ -69,11 +70,11 @@ pub struct PfcSettings {
 /// The headroom of a port's accounts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Headroom {
-    /// What may arrive after a pause is sent.
+    /// As much as may arrive after a pause is sent.
     Auto,
     /// So many bytes.
     Bytes(u64),
-    /// So many times what the port's link holds: its rate times its delay, one way.
+    /// This many times what the port's link holds: its rate times its delay, one way.
     OfLink(f64),
 }
 
@@ -188,7 +189,8 @@ impl PfcSettings {
         Ok(())
     }
 
-    /// What a switch with so large a buffer accounts for, by its ports' links.
+    /// What a switch with so large a buffer accounts for lossless packets, given the links of its
+    /// ports.
     pub fn parts(&self, topology: &Topology, switch: u32, capacity: u64) -> LosslessParts {
         let parts = self.parts_with(topology, switch, 2);
         match self.crossing == Crossing::Headroom || self.may_be_full(&parts, capacity) {
@@ -197,7 +199,7 @@ impl PfcSettings {
         }
     }
 
-    /// The same if headroom is to hold so many packets beside what is under way.
+    /// As `parts`, if headroom must hold so many packets in addition to what is under way.
     fn parts_with(&self, topology: &Topology, switch: u32, packets: u64) -> LosslessParts {
         let rates = || incoming(topology, switch).map(|line| line.rate.bits_per_second());
         let slowest = rates().min().unwrap_or(1) as f64;
@@ -219,10 +221,10 @@ impl PfcSettings {
         }
     }
 
-    /// Whether a packet that crosses its account's threshold may find what is shared full. Others
-    /// can fill it; accounts alone cannot if there is room for a packet beside what they take at
-    /// most, one after the other: the threshold, a packet that reaches it, and, if it has fallen
-    /// since, another that crosses it.
+    /// Whether a packet that crosses its account's threshold may find all shared bytes in use.
+    /// Lossy packets can fill them. Accounts alone cannot, if there is room for one packet beside
+    /// the most that they take one after the other: each its threshold, a packet that reaches it,
+    /// and, if the threshold has fallen since, another packet that crosses it.
     fn may_be_full(&self, parts: &LosslessParts, capacity: u64) -> bool {
         let mut left = capacity.saturating_sub(parts.set_aside());
         for &threshold in &parts.thresholds {
@@ -239,11 +241,11 @@ impl PfcSettings {
         !self.are_all_lossless || left < (accounts + 1).saturating_mul(self.mtu)
     }
 
-    /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
-    /// have to wait for a packet that has begun, and for one about each other lossless priority,
-    /// and a packet may have begun when it acts. The packet on which the pause is sent may need
-    /// room there, too: then there are three. Where times are cut, full packets come a little
-    /// faster than the line's rate.
+    /// The headroom for packets that come in on a line: what may arrive after a pause is sent. The
+    /// frame may have to wait for a packet that has begun, and for a frame about each other
+    /// lossless priority. When the frame acts, another packet may have begun. The packet that
+    /// causes the pause may need headroom too; then `packets` is 3. If times are cut, full packets
+    /// come a little faster than the line's rate.
     fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
         let bytes = |time: Time| line.rate.byte_time().bytes_begun_in(time);
         let arriving = |time: Time| match line.whole_ns {
@@ -265,19 +267,19 @@ impl PfcSettings {
         }
     }
 
-    /// Whether headroom is to be enough for what comes, whatever it takes.
+    /// Whether headroom is to suffice for everything that may arrive.
     pub(super) fn has_auto_headroom(&self) -> bool {
         self.headroom == Headroom::Auto
     }
 
-    /// What comes in on a line to a host after a packet that takes it to its threshold, that packet
-    /// among it.
+    /// The bytes that come in on a line to a host from the packet on that takes the host to its
+    /// threshold.
     pub(super) fn after_pause(&self, line: &LineSpec) -> u64 {
         self.headroom_of(line, 3)
     }
 
-    /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over
-    /// before they are said again.
+    /// Refuses settings that leave no room at a switch with this much buffer. Refuses quanta that
+    /// are over before the frame is repeated.
     pub(super) fn check(
         &self,
         section: &Section,
@@ -414,7 +416,7 @@ fn read_frames(section: &mut Section) -> Result<PauseFrames> {
     Ok(PauseFrames { bytes, response_time, obeyed, ends })
 }
 
-/// Refuses lossless priorities where ports choose after arrivals: pause frames act before.
+/// Refuses lossless priorities if ports choose after arrivals: pause frames act before that.
 pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result<()> {
     if !topology.arrivals_first || tiers.iter().all(|tier| tier.pfc.is_none()) {
         return Ok(());
@@ -423,8 +425,8 @@ pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result
     Err(SettingsError::new("topology", problem).hint("switch.pfc is on"))
 }
 
-/// Refuses tiers that would stop other packets than those that they are to stop: a pause frame
-/// names a queue class, and the paused switch stops its queue class of that number.
+/// Refuses tiers whose pauses would stop the wrong packets: a pause frame names a queue class, and
+/// the paused switch stops its own queue class of that number.
 pub(super) fn check_tiers(tiers: &[TierSettings]) -> Result<()> {
     let control = flags::CONTROL;
     let without = [0, control].map(|flags| (NO_PRIORITY, flags));
@@ -451,7 +453,7 @@ pub(super) fn check_tiers(tiers: &[TierSettings]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses packets larger than those for which headroom was reckoned.
+/// Refuses packets larger than those for which headroom was computed.
 pub(super) fn check_packets<'a>(
     tiers: impl Iterator<Item = (&'static str, &'a PfcSettings)>,
     full_packet: u32,

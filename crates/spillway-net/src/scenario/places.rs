@@ -5,11 +5,11 @@ use crate::topology::{Node, TIERS};
 use spillway_settings::{ErrorKind, SettingsError, nearest_name};
 
 impl Scenario {
-    /// The switches of a tier, or the one with this name, and whether it is a name of one. It
-    /// stands in this path.
+    /// The switches of a tier, or the switch with this name. Also returns whether it is the name of
+    /// one switch. `path` is the path in which the name stands.
     ///
     /// # Errors
-    /// If there is none, or there are several.
+    /// If there is no such switch, or several have this name.
     pub(crate) fn switches_called(&self, path: &str, who: &str) -> Result<(Vec<u32>, bool)> {
         let topology = &self.topology;
         let all = 0..topology.switches.len() as u32;

@@ -16,11 +16,11 @@ const OTHERS: &str = "others";
 /// How hosts take in packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receiving {
-    /// For every host, the rate; none if it takes them in as they arrive.
+    /// For every host, the rate; `None` if it takes packets in as they arrive.
     pub rates: Box<[Option<Rate>]>,
     /// The most bytes that may wait.
     pub buffer: u64,
-    /// So many bytes of a lossless priority pause it at the switch.
+    /// The number of waiting bytes at which a lossless priority is paused at the switch.
     pub threshold: u64,
     /// For every host, the bytes of the buffer that only lossless packets may take.
     pub for_lossless: Box<[u64]>,
@@ -72,8 +72,8 @@ impl Receiving {
         Ok(Some(Receiving { rates: rates.into(), buffer, threshold, for_lossless }))
     }
 
-    /// Sets room aside for lossless packets: up to the threshold, and what comes until the leaf
-    /// stops. Refuses a buffer that does not hold it.
+    /// Sets room aside for lossless packets: up to the threshold, and for what comes until the leaf
+    /// stops. Refuses a buffer that does not hold this room.
     pub(super) fn set_aside(
         &mut self,
         topology: &Topology,
@@ -112,7 +112,7 @@ impl Receiving {
 }
 
 impl Scenario {
-    /// The hosts and the rate that a change of this path is about; `None` if it is about something
+    /// The hosts and the rate of a change with this path; `None` if the change is about something
     /// else.
     pub(super) fn receive_rate_set(
         &self,
@@ -135,7 +135,7 @@ impl Scenario {
     }
 }
 
-/// A rate, which is none for `"unlimited"`; `None` if it is neither.
+/// The rate that a value gives: `Some(None)` for `"unlimited"`, `None` if the value is no rate.
 fn rate_in(value: &Value) -> Option<Option<Rate>> {
     match value.as_str()? {
         UNLIMITED => Some(None),
@@ -148,7 +148,7 @@ fn not_a_rate(path: &str, value: &Value) -> SettingsError {
     SettingsError::new(path, format!("{value} is not valid; {takes}"))
 }
 
-/// The rates of all hosts, of which a table names some.
+/// The rates of all hosts. The table names some of the hosts.
 fn rates_of(table: &Table, topology: &Topology) -> Result<Vec<Option<Rate>>> {
     let mut named = vec![None; topology.hosts() as usize];
     let mut others = None;

@@ -14,13 +14,13 @@ use spillway_switch::{Averaging, BurstTracing, FateTracing};
 pub struct DecisionFilter {
     /// The number of decisions kept, from the beginning of the run; 0 for none.
     pub first: u64,
-    /// Only those about packets of this flow.
+    /// Only decisions about packets of this flow.
     pub flow: Option<u32>,
-    /// Only those of this switch.
+    /// Only decisions of this switch.
     pub switch: Option<u32>,
-    /// Only those of this port.
+    /// Only decisions at this port.
     pub port: Option<u32>,
-    /// Only those of this queue of the port.
+    /// Only decisions about this queue of the port.
     pub queue: Option<u32>,
 }
 
@@ -31,11 +31,11 @@ pub struct Recording {
     pub queue_interval: Option<Time>,
     /// Whether a sample has rows for empty queues too.
     pub empty_queues: bool,
-    /// Whether the rows of flows tell how losses were found and repaired.
+    /// Whether the rows of flows say how losses were found and repaired.
     pub repairs: bool,
-    /// Whether flows tell when everything was acknowledged.
+    /// Whether the rows of flows say when everything was acknowledged.
     pub acknowledged: bool,
-    /// Whether flows tell how long they climbed.
+    /// Whether the rows of flows say how long flows climbed.
     pub climbing: bool,
     /// Whether every pause has a row.
     pub pauses: bool,
@@ -61,7 +61,7 @@ pub struct Recording {
     pub aqm_interval: Option<Time>,
     /// Only AQMs of this switch are sampled.
     pub aqm_switch: Option<u32>,
-    /// How many things are looked at in a picosecond, on average.
+    /// How many samples are taken in a picosecond, on average.
     pub looks_per_ps: f64,
     /// Flows of at most this many bytes are short.
     pub short_bytes: u64,
@@ -79,8 +79,8 @@ pub struct BurstDefinition {
 }
 
 impl BurstDefinition {
-    /// The definition for a switch with this much buffer. Reading has refused shares of an
-    /// unlimited one.
+    /// The definition for a switch with this much buffer. Shares of an unlimited buffer have been
+    /// refused before.
     pub fn of(self, capacity: u64) -> BurstTracing {
         BurstTracing { above: self.above.bytes(capacity), beta: self.end }
     }
@@ -247,8 +247,8 @@ impl Scope<'_> {
     }
 
     /// Reads a switch, given by its name in results or in the topology, or by its number. A name
-    /// takes precedence over a number. The resolved value is the number, unless that is the name of
-    /// another switch.
+    /// takes precedence over a number. The resolved value is the number, unless another switch has
+    /// this number as its name.
     fn read_switch(
         &self,
         section: &mut Section,

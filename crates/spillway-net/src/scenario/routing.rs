@@ -23,7 +23,7 @@ pub enum Hash {
         /// Whether every switch has a number of its own.
         per_switch: bool,
     },
-    /// That of the RDMA simulators.
+    /// The hash of the RDMA simulators.
     Murmur3,
 }
 

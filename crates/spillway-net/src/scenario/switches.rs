@@ -33,9 +33,9 @@ pub struct SwitchSettings {
     pub ack_queue: u8,
     /// The queue class of data without a priority.
     pub data_queue: u8,
-    /// The number of packets that the ring below each port's queues holds.
+    /// Bytes of every packet that the buffer does not count.
     pub uncounted_bytes: u32,
-    /// Packets that each port takes out of its queues ahead of time.
+    /// The number of packets that the ring below each port's queues holds.
     pub port_fifo_packets: u32,
     release_at_end: bool,
     pfc: Choice,
@@ -75,14 +75,14 @@ pub(super) struct Surroundings<'a> {
     pub seed: u64,
     pub base_rtt: Time,
     pub transport: &'a Transport,
-    /// Whether a tagger sends data to the queues of acks.
+    /// Whether data wait in the queues of acks, because a tagger gives them that priority.
     pub shares_ack_queues: bool,
     pub files: &'a Files,
     /// The names of all switches, by their numbers.
     pub names: &'a Arc<[String]>,
 }
 
-/// The same, with what else is needed to read settings.
+/// The surroundings, and what else is needed to read settings.
 pub(super) struct Reading<'a> {
     pub around: Surroundings<'a>,
     /// `duration` and `stop`.
@@ -144,16 +144,15 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
     Ok((read, resolved))
 }
 
-/// The keys under which a tier has parameters of a policy, but no kind, where `switch` has a
-/// policy.
+/// The policies of which a tier has parameters but no kind, although `switch` has a policy.
 fn without_kind(own: &Table, common: &Table) -> Vec<&'static str> {
     let has_none = |key: &str| own[key].as_table().is_some_and(|table| !table.contains_key("kind"));
     let keys = POLICIES.into_iter().filter(|&key| common.contains_key(key));
     keys.filter(|&key| own.contains_key(key) && has_none(key)).collect()
 }
 
-/// An error in a tier's policies, with another hint if the policy has no kind: the kind of the
-/// policy of `switch` does not count there.
+/// An error in a tier's policies. If the policy has no kind, the error gets another hint: the kind
+/// of the policy of `switch` does not count for the tier.
 fn kind_first(error: SettingsError, tier: &str, without_kind: &[&str]) -> SettingsError {
     let mut paths = without_kind.iter().map(|key| format!("switch.{tier}.{key}"));
     match paths.find(|path| error.path.starts_with(&format!("{path}."))) {
@@ -175,9 +174,9 @@ pub(super) fn no_queue_class(class: i64, (how_many, queues): (&str, u64)) -> Str
     format!("{class} is no queue class: {how_many} = {queues}, so there are 0 to {last}")
 }
 
-/// Which of its queues some packets have; by default this one, or the last where there are fewer.
+/// The queue class of some packets. By default it is this one, or the last one if there are fewer.
 ///
-/// `there_are` is the key that says how many there are, and its value.
+/// `there_are` is the key that says how many queues there are, and its value.
 pub(super) fn queue_class(
     section: &mut Section,
     key: &'static str,
@@ -346,14 +345,14 @@ impl SwitchSettings {
         Ok(())
     }
 
-    /// In which queue classes packets wait.
+    /// The queue classes in which packets wait.
     pub fn packet_classes(&self) -> PacketClasses {
         let last = (self.queues_per_port - 1) as u8;
         PacketClasses { data: self.data_queue, acks: self.ack_queue, last }
     }
 
-    /// Refuses what does not go with a scheduler that chooses among the packets of a queue, whose
-    /// section this is.
+    /// Refuses settings that do not go with a scheduler that chooses among the packets of a queue.
+    /// `section` is the scheduler's.
     fn check_packet_choice(&self, section: &Section, chooses: bool) -> Result<()> {
         if !chooses {
             return Ok(());
@@ -363,8 +362,8 @@ impl SwitchSettings {
         self.check_no_aqm(section, &self.scheduling.id, why)
     }
 
-    /// Refuses an AQM with a policy that has this id and whose section this is. `why` follows the
-    /// AQM's name.
+    /// Refuses an AQM beside the policy that has this id and this section. `why` follows the AQM's
+    /// name.
     fn check_no_aqm(&self, section: &Section, id: &str, why: &str) -> Result<()> {
         let aqm = &self.aqm.id;
         if aqm == NoAqm::ID {
@@ -375,8 +374,8 @@ impl SwitchSettings {
         Err(section.error("kind", problem))
     }
 
-    /// Refuses other limits than that of a policy, whose section this is, and bytes of packets that
-    /// it cannot push out.
+    /// Refuses limits other than that of the policy with this section. Also refuses to hold bytes
+    /// until transmissions end, since the policy cannot push out a packet that is being sent.
     fn check_own_limit(&self, section: &Section) -> Result<()> {
         let problem = if self.queue_limit != Amount::Unlimited {
             "\"pfabric\" is not valid with a queue_limit, which would lose arrivals whatever flows have \
@@ -390,7 +389,7 @@ impl SwitchSettings {
         Err(section.error("kind", problem))
     }
 
-    /// Refuses several queues with a policy whose section this is.
+    /// Refuses several queues beside the policy with this section.
     fn check_one_queue(&self, section: &Section) -> Result<()> {
         if self.queues_per_port == 1 {
             return Ok(());
@@ -403,7 +402,7 @@ impl SwitchSettings {
         Err(section.error("kind", problem))
     }
 
-    /// The most bytes that a packet may find in its queue if it is let in, and why.
+    /// The most bytes that an admitted packet may find in its queue, and why.
     fn longest_found(&self, environment: &Environment) -> (u64, String) {
         let limit = match self.queue_limit {
             Amount::Packets(limit) => (limit - 1).saturating_mul(environment.full_packet.into()),
@@ -417,8 +416,8 @@ impl SwitchSettings {
         (limit, format!("`queue_limit` = {written} refuses packets that find more than {limit}"))
     }
 
-    /// The facts on which a switch's policies may depend. The caller sets the scheduler. Of the
-    /// buffer, policies have what is not set aside for lossless packets.
+    /// The facts on which a switch's policies may depend. The caller sets the scheduler. The
+    /// policies' buffer is what is not set aside for lossless packets.
     fn environment(
         &self,
         around: &Surroundings,
@@ -486,7 +485,7 @@ impl TierSettings {
         self.settings.sharing.id == Smartbuf::ID
     }
 
-    /// Whether an oracle of its switches replays a recorded trace.
+    /// Whether an oracle of its switches replays recorded outcomes.
     pub fn has_recorded_fates(&self) -> bool {
         let oracle = self.settings.sharing.parameters.get("oracle");
         oracle.and_then(Value::as_str) == Some("trace")

@@ -1,4 +1,5 @@
-//! Taggers beside switches, NICs and traffic: whether there is a queue for every priority.
+//! Taggers in comparison with switches, NICs and traffic: whether there is a queue for every
+//! priority.
 
 use super::{Result, TierSettings};
 use crate::extensions::Extensions;
@@ -13,7 +14,8 @@ use spillway_settings::{Section, SettingsError, Table};
 pub(super) struct Tags(Vec<(String, Tagging)>);
 
 impl Tags {
-    /// Those of the common transport and of traffic sections, which nobody has read yet.
+    /// The taggers of the common transport and of traffic sections, none of which has been read
+    /// yet.
     pub fn of(
         transport: &Transport,
         sections: &[Section],
@@ -35,8 +37,8 @@ impl Tags {
         self.0.iter().any(|(_, tagging)| tagging.shares_ack_queue())
     }
 
-    /// Refuses switches and NICs that have no queue for a priority, or acks in another queue than a
-    /// tagger takes for granted.
+    /// Refuses switches and NICs that lack a queue for a priority, or that have acks in another
+    /// queue than a tagger assumes.
     pub fn check(&self, tiers: &[TierSettings], nic: &NicSettings) -> Result<()> {
         let of_tier = |tier: &TierSettings| {
             let of =
@@ -66,7 +68,7 @@ fn check_port(path: &str, tagging: &Tagging, port: (&str, u32, u8)) -> Result<()
             format!("{levels} priorities, {with_acks}, need {key} = {needed}, not {queues}");
         let refused = SettingsError::new(path, problem);
         return Err(match queues as usize >= levels {
-            // Only acks have no queue of their own.
+            // Only acks have no queue of their own here.
             true => {
                 refused.hint("acks may share that of the first priority: acks = \"with-first\"")
             }
@@ -92,7 +94,7 @@ pub(super) fn check_source(source: &Source, tagging: &Tagging) -> Result<()> {
     Err(SettingsError::new(format!("traffic.{}.priority", source.name()), problem))
 }
 
-/// A warning about a tagger that goes by bounds, where no flow has one.
+/// A warning about a tagger that goes by bounds, if no flow has a bound.
 pub(super) fn warning(source: &Source, tagging: &Tagging) -> Option<String> {
     (tagging.knows_bounds() && !source.has_bounds()).then(|| {
         format!(

@@ -3,8 +3,8 @@
 //! Before its first ack a sender's timeout is `initial_rto`, doubled each time it expires. If it
 //! never becomes as long as a round trip, every ack comes too late, and retransmissions fill the
 //! sender's own queue without end. Such settings are refused. If the timeout is too short only at
-//! first, every flow sends its first packets twice, which is hardly intended: a warning says so. So
-//! does one if the least timeout is below a round trip, where it has no effect.
+//! first, every flow sends its first packets twice. This is hardly intended, so a warning says so.
+//! Another warning says so if the least timeout is below a round trip, where it has no effect.
 
 use super::Result;
 use crate::topology::{Topology, base_rtt, base_rtt_at_most};
@@ -15,7 +15,7 @@ use spillway_settings::SettingsError;
 /// Checks the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {
     topology: &'a Topology,
-    /// What multiples of the base RTT are multiples of, unless flows measure their own.
+    /// The base RTT for timeouts that are multiples of it, unless flows measure their own.
     base_rtt: Time,
     /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
@@ -27,7 +27,7 @@ impl Timeouts<'_> {
         Timeouts { topology, base_rtt, warnings: Vec::new() }
     }
 
-    /// Checks those of a transport, which was read from the section at `path`.
+    /// Checks the timeouts of a transport, which was read from the section at `path`.
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
         let Some(closed) = transport.closed_loop() else { return Ok(()) };
         let full = transport.full_packet().into();
@@ -58,7 +58,7 @@ impl Timeouts<'_> {
         }
         let rto = &closed.rto;
         let longest = rto.longest_without_an_ack();
-        // Where `min_rto` bounds what a timeout is beyond round trips, it may be any.
+        // If `min_rto` bounds the part of a timeout beyond round trips, it may have any value.
         let min = if rto.min_bounds_spread { Time::MAX } else { rto.min };
         if rto.initial.min(longest).min(min) >= base_rtt_at_most(self.topology, full) {
             return Ok(());

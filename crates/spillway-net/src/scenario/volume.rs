@@ -1,4 +1,4 @@
-//! Checks that what is sent can be counted: bytes and picoseconds are 64-bit numbers.
+//! Checks that bytes and times can be counted: both are 64-bit numbers.
 
 use super::Result;
 use crate::ideal::Packets;
@@ -43,7 +43,7 @@ impl Volume {
             return refuse(format!("a flow of {size} bytes takes more than 53 days on {line}"));
         }
         self.in_all += expected.bytes;
-        // `NaN` and infinity are too much, too.
+        // `NaN` and infinity are too much as well.
         match self.in_all <= MOST_IN_ALL {
             true => Ok(()),
             false => {

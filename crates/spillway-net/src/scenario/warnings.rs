@@ -43,8 +43,8 @@ pub(super) fn of(
     warnings
 }
 
-/// A warning if acks come into a lossless priority whatever its pauses say, and its headroom, which
-/// is to be enough, is reckoned without them.
+/// A warning if acks come into a lossless priority although pauses do not stop them, and the
+/// headroom, which is to suffice, is computed without them.
 pub(super) fn unpaused_acks(
     leaf: &TierSettings,
     pauses_acks: bool,
@@ -65,7 +65,7 @@ pub(super) fn unpaused_acks(
     })
 }
 
-/// A warning if switches that pause send to some that do not stop.
+/// A warning if switches that send pause frames send them to switches that do not stop.
 fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String> {
     let tier_of = |node: Node| match node {
         Node::Switch(switch) => {
@@ -84,7 +84,7 @@ fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String>
     ))
 }
 
-/// A warning if packets of worse priorities show losses where they may come first.
+/// A warning if packets of worse priorities show losses although they may come first.
 fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
     let or_worse = LossDetection::PerPriority { or_worse: true };
     if !detections(transports).any(|detection| detection == or_worse) {
@@ -101,7 +101,7 @@ fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
     ))
 }
 
-/// Whether a tier's ports have several queues, and others than the best are served before it is empty.
+/// Whether a tier's ports have several queues and serve others before the best one is empty.
 fn serves_in_turn(tier: &TierSettings) -> bool {
     tier.settings.queues_per_port > 1 && tier.policies()[2] != StrictPriority::ID
 }
@@ -118,7 +118,8 @@ fn levels_in_turn(tiers: &[TierSettings], transports: &[Transport]) -> Option<St
     ))
 }
 
-/// A warning if some of pFabric is there, but not on all switches both of what it does at a port.
+/// A warning if a part of pFabric is used, but not all switches both push out and serve as pFabric
+/// does.
 fn pfabric_in_part(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
     let ours = [PFabricSharing::ID, PFabricScheduling::ID];
     let parts = |tier: &TierSettings| {
@@ -141,7 +142,7 @@ fn pfabric_in_part(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
     ))
 }
 
-/// A warning if packets that were overtaken are taken to be lost.
+/// A warning if packets that were only overtaken are taken to be lost.
 fn overtaken(transports: &[Transport]) -> Option<String> {
     let keeps =
         |detection| matches!(detection, LossDetection::PerPriority { .. } | LossDetection::Timeout);
@@ -159,7 +160,7 @@ fn overtaken(transports: &[Transport]) -> Option<String> {
     ))
 }
 
-/// A warning if the order of packets shows losses where each packet takes a path of its own.
+/// A warning if the order of packets shows losses although each packet takes a path of its own.
 fn sprayed(topology: &Topology, transports: &[Transport], spreading: Spreading) -> Option<String> {
     let by_order = |detection| matches!(detection, LossDetection::PerPriority { .. });
     // With a single switch there is one path.
@@ -194,7 +195,7 @@ fn tier_without_room(topology: &Topology, tier: &TierSettings, packet: u32) -> O
     ))
 }
 
-/// Warnings about what never happens.
+/// Warnings about settings that never have an effect.
 pub(super) fn of_times(
     traffic: &Traffic,
     events: &[Event],

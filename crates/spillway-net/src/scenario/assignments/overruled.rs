@@ -1,12 +1,12 @@
-//! Assignments to all switches that a tier with a value of its own overrules.
+//! Assignments to all switches that the value of a tier overrules.
 
 use super::{POLICIES, TIERS, is_within, kind_of, path_of, unsets};
 use spillway_settings::{Table, Value};
 
-/// A warning for every assignment to `switch` that has no effect on a tier with a value of its own.
-/// There is none if another assignment, earlier or later, has set the tier's value, or if the two
-/// values are equal. Nor is there one for a parameter if the tier's policy is of another kind,
-/// which need not have the parameter.
+/// A warning for every assignment to `switch` that has no effect on a tier because the tier has a
+/// value of its own. There is no warning if another assignment, earlier or later, has set the
+/// tier's value, or if the two values are equal. There is none for a parameter either if the tier's
+/// policy is of another kind, since that kind need not have the parameter.
 pub(super) fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     warnings
 }
 
-/// A policy as a table, also if it is written as an id.
+/// A policy as a table, even if it is written as an id.
 fn whole(policy: &Value) -> Value {
     match policy {
         Value::String(_) => Table::from_iter([("kind".into(), policy.clone())]).into(),
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(told(&["switch.sharing=lqd"]), [overruled]);
         assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing=lqd"]), [""; 0]);
         assert_eq!(told(&["switch.aqm=none"]), [""; 0]);
-        // One warning, however often it was set. A tier that has no own value after all assignments
-        // overrules nothing.
+        // One warning, however often the value was set. A tier that has no value of its own after
+        // all assignments overrules nothing.
         assert_eq!(told(&["switch.sharing=dt", "switch.sharing=lqd"]), [overruled]);
         assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing="]), [""; 0]);
         let unset = "switch.sharing is unset, but not for the leaf tier, which has its own: unset \

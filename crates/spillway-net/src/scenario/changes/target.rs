@@ -4,19 +4,19 @@ use super::Room;
 use crate::scenario::{Result, Scenario, numbered};
 use spillway_settings::SettingsError;
 
-/// What a path leads to.
+/// The target of a path.
 pub(super) struct Target<'a> {
     pub room: Room,
-    /// The switches, by tier; for NICs only the number 0.
+    /// The switches, by tier. For NICs, only the number 0.
     pub switches: Vec<u32>,
     pub port: Option<u32>,
     pub key: &'a str,
-    /// The place in a list.
+    /// The index in a list.
     pub element: Option<usize>,
 }
 
 impl Scenario {
-    /// What a path leads to.
+    /// The target of a path.
     pub(super) fn target<'a>(&self, path: &'a str) -> Result<Target<'a>> {
         let refused = |problem: String| Err(SettingsError::new(path, problem));
         let steps: Vec<&str> = path.split('.').collect();
@@ -77,13 +77,14 @@ impl Scenario {
         Ok(Target { room, switches, port, key, element })
     }
 
-    /// Whether `[switch]` has this key: a setting, rather than a tier's section, which has no kind.
+    /// Whether `[switch]` has this key as a setting, rather than as a tier's section, which has no
+    /// kind.
     fn is_switch_setting(&self, key: &str) -> bool {
         let value = self.resolved.get("switch").and_then(|switch| switch.get(key));
         value.is_some_and(|value| value.as_table().is_none_or(|table| table.contains_key("kind")))
     }
 
-    /// The switches whose policy is the one of all tiers.
+    /// The switches whose policy is the common one of all tiers.
     fn switches_with_common(&self, room: &str) -> Vec<u32> {
         let all = 0..self.topology.switches.len() as u32;
         all.filter(|&switch| !self.tiers[self.tier_of(switch)].has_own(room)).collect()
@@ -100,7 +101,7 @@ impl Scenario {
     }
 }
 
-/// A key without the place in its list, and that place: `alpha[1]`.
+/// A key without the index in its list, and that index: `alpha[1]`.
 fn element_of<'a>(path: &str, key: &'a str) -> Result<(&'a str, Option<usize>)> {
     let Some((name, rest)) = key.split_once('[') else { return Ok((key, None)) };
     match rest.strip_suffix(']').and_then(|place| place.parse().ok()) {

@@ -1,7 +1,8 @@
 //! Changes in a scenario with every value written out.
 //!
-//! A tier that has a section is written out with all policies, so that they look like its own. What
-//! is set without a tier would not reach it, so such a path is written for each tier that it means.
+//! A tier that has a section is written out with all its policies, so these look as if they were
+//! its own. A number that is set without a tier would not reach them. So such a path is written
+//! once for each tier that it means.
 
 use super::Change;
 use crate::scenario::Scenario;
@@ -46,7 +47,7 @@ impl Scenario {
         events
     }
 
-    /// A path as it is, or for each tier that it means.
+    /// A path as it is or, if it means several tiers, the path for each tier.
     fn keys_written_out(&self, key: &str) -> Vec<String> {
         let steps: Vec<&str> = key.split('.').collect();
         let room = match steps.as_slice() {
