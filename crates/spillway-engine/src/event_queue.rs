@@ -1,21 +1,21 @@
 //! The event queue: a timing wheel of short buckets, of which only the current one is sorted.
 //!
-//! Time is divided into buckets; a bucket is a power of two of picoseconds wide. The wheel of
-//! buckets covers the near future. Each bucket holds its events, unsorted, in a row of its own as
-//! long as they fit; a table of the rows' lengths tells which ones hold any. Events beyond the
+//! Time is divided into buckets. A bucket is a power of two of picoseconds wide. The wheel of
+//! buckets covers the near future. Each bucket has a row in which it holds its events, unsorted, as
+//! long as they fit. A table of the rows' lengths tells which buckets hold any. Events beyond the
 //! wheel, mostly timers, wait in a heap. Results do not depend on the width or number of buckets:
-//! events are taken out by time and then by key.
+//! events are taken out in order of time, then of key.
 //!
-//! Within its bucket an event is one word, its time within the bucket above its key. So comparing
-//! two events is comparing two words, and eight events share a cache line.
+//! Within its bucket an event is one word: its time within the bucket, and below that its key. So
+//! two events are compared by comparing two words, and eight events share a cache line.
 
 use crate::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that is due at a time. Of two events at the same time, the one with the smaller key
-/// comes first. A key says what is due; it is made of identities that do not depend on the order of
-/// insertion.
+/// Something that is due at a time. Of two events of the same time, the one with the smaller key
+/// comes first. A key says what is due. It is made of identities, which do not depend on the order
+/// of insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     /// When it is due.
@@ -33,12 +33,12 @@ const ROW: usize = 16;
 /// The number of places of a row that are sorted together.
 const FIRST: usize = 8;
 
-/// What these places hold without an event: a time later than any. Its key is 0, and a look ahead
-/// may return it.
+/// What a place holds without an event: a time later than any, with the key 0. A look ahead may
+/// return that key.
 const NONE: u64 = (u32::MAX as u64) << KEY_BITS;
 
-/// A bucket's events, unsorted, followed by [`NONE`]. A row has two cache lines, of which most need
-/// one.
+/// A bucket's events, unsorted, followed by [`NONE`]. A row has two cache lines. Most rows need
+/// only one.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Row([u64; ROW]);

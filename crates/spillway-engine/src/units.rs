@@ -130,24 +130,25 @@ impl ByteTime {
     pub const fn time_of(self, bytes: u64) -> Time {
         self.time_behind(0, bytes)
     }
-    /// The same on a line that has sent `before` bytes: packets end at whole picoseconds, and what
-    /// one of them is short of its time the next ones make up for.
+    /// The whole picoseconds of the time that `bytes` bytes take on a line that has sent `before`
+    /// bytes. Packets end at whole picoseconds. The time that one packet is short, the next packets
+    /// make up for.
     #[inline(always)]
     pub const fn time_behind(self, before: u64, bytes: u64) -> Time {
         let fractions = self.0 as u128 * bytes as u128 + self.begun(before) as u128;
         Time((fractions >> ByteTime::BITS) as u64)
     }
-    /// The same where [`is_quick`](ByteTime::is_quick) holds.
+    /// As `time_behind`, if [`is_quick`](ByteTime::is_quick) holds.
     #[inline(always)]
     pub const fn quick_time_behind(self, before: u64, bytes: u64) -> Time {
         Time((self.0 * bytes + self.begun(before)) >> ByteTime::BITS)
     }
-    /// Whether the time of any packet can be had without a carry: packets are below 16 MB, and a byte
-    /// takes less than a microsecond.
+    /// Whether the time of any packet can be computed in 64 bits. Packets are below 16 MB, so this
+    /// holds if a byte takes less than a microsecond.
     pub const fn is_quick(self) -> bool {
         self.0 < 1 << 40
     }
-    /// The same as [`time_of`](ByteTime::time_of), but the end of time where there are too many.
+    /// As [`time_of`](ByteTime::time_of), but [`Time::MAX`] if the time would be too long.
     pub const fn saturating_time_of(self, bytes: u64) -> Time {
         let ps = (self.0 as u128 * bytes as u128) >> ByteTime::BITS;
         if ps > u64::MAX as u128 { Time::MAX } else { Time(ps as u64) }
@@ -160,15 +161,14 @@ impl ByteTime {
     pub const fn bytes_begun_in(self, span: Time) -> u64 {
         ((span.0 as u128) << ByteTime::BITS).div_ceil(self.0 as u128) as u64
     }
-    /// How much of a byte is left after the whole bytes that pass within a span, in whole
-    /// picoseconds.
+    /// What is left of a span after the whole bytes that pass in it, in whole picoseconds.
     pub const fn beyond_bytes(self, span: Time) -> Time {
         let left = ((span.0 as u128) << ByteTime::BITS) % self.0 as u128;
         Time((left >> ByteTime::BITS) as u64)
     }
 }
 
-/// A device's clock: how much longer a time lasts that the device measures.
+/// A device's clock: how much longer a time really lasts than the device measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clock {
     /// In parts of 2^31; below 0 if the clock is fast.
@@ -181,7 +181,7 @@ impl Clock {
     /// The most parts in a thousand million by which a clock may be off: 1%.
     pub const MOST_PPB: i64 = 10_000_000;
 
-    /// A clock that is off by so many parts in a thousand million: slow, if below 0.
+    /// A clock that is off by so many parts in a thousand million. Below 0, it is slow.
     pub const fn off_by_ppb(ppb: i64) -> Clock {
         assert!(-Clock::MOST_PPB <= ppb && ppb <= Clock::MOST_PPB, "a clock is off by 1% at most");
         Clock { longer: (-ppb * (1 << 31) / (1_000_000_000 + ppb)) as i32 }
@@ -191,7 +191,7 @@ impl Clock {
         let longer = f64::from(self.longer) / f64::from(1_u32 << 31);
         -1e9 * longer / (1.0 + longer)
     }
-    /// How long a time lasts that the device takes for `exact`, rounded up.
+    /// How long a time really lasts that the device measures as `exact`, rounded up.
     pub const fn stretch(self, exact: Time) -> Time {
         Time(self.stretched(exact.0))
     }
@@ -223,12 +223,12 @@ impl Rate {
         let byte_time = ByteTime::from_ps(8_000_000_000_000_u64.div_ceil(bits_per_second));
         Some(Rate { byte_time, bits_per_second, clock: Clock::EXACT })
     }
-    /// The same by another clock.
+    /// This speed by another clock.
     pub const fn by_clock(self, clock: Clock) -> Rate {
         let ps = 8_000_000_000_000_u64.div_ceil(self.bits_per_second);
         Rate { byte_time: ByteTime(clock.stretched(ByteTime::from_ps(ps).0)), clock, ..self }
     }
-    /// The same by an exact clock.
+    /// This speed by an exact clock.
     pub const fn nominal(self) -> Rate {
         self.by_clock(Clock::EXACT)
     }

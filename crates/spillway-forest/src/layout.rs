@@ -1,4 +1,4 @@
-//! The arrays of a file, and whether they make trees.
+//! The arrays of a file, and whether they form trees.
 
 use crate::checksum::checksum;
 use safetensors::{Dtype, SafeTensors};
@@ -16,7 +16,7 @@ pub enum ForestError {
     /// It was written by another version.
     #[error("its version is {0}; this program reads version {VERSION}")]
     Version(String),
-    /// Its bytes are not those that were written, or make no forest.
+    /// Its bytes have changed since it was written, or form no forest.
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// It predicts numbers where classes are needed.
@@ -57,7 +57,7 @@ pub(crate) struct Nodes {
 /// A file whose nodes form trees.
 pub(crate) struct File<'a> {
     pub nodes: Nodes,
-    /// As many numbers for each node as `per_node` says.
+    /// The values: for each node as many numbers as `per_node` says.
     pub value: Vec<f64>,
     pub features: Vec<String>,
     pub metadata: BTreeMap<String, String>,

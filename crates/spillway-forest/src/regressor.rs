@@ -21,21 +21,21 @@ pub struct Regressor {
     metadata: BTreeMap<String, String>,
 }
 
-/// How the leaves that a flow reaches make a bound.
+/// How the leaves that a flow reaches give a bound.
 #[derive(Clone, Debug)]
 enum Method {
-    /// The least size in any of them. The sizes are the least at each leaf.
+    /// The least size in any of the leaves. Holds the least size at each leaf.
     Least(Vec<f64>),
-    /// The mean, over the trees, of the least size in each.
+    /// The mean, over the trees, of the least size in each tree's leaf.
     Mean(Vec<f64>),
-    /// A quantile of all sizes in them.
+    /// A quantile of all sizes in the leaves.
     Quantile(Pool),
     /// The predicted size itself.
     Point,
 }
 
-/// The sizes at the leaves: each leaf's are a part of `ranks`, in ascending order, which are places
-/// in `sizes`.
+/// The sizes at the leaves. Each leaf has a part of `ranks`, in ascending order. These numbers are
+/// places in `sizes`.
 #[derive(Clone, Debug)]
 struct Pool {
     quantile: f64,

@@ -2,11 +2,11 @@
 
 use crate::layout::Nodes;
 
-/// A node; its two children are neighbours. A leaf is its own left child, whatever the features
-/// are. So all walks are equally long, and no branch depends on comparisons.
+/// A node; its two children are neighbours. A leaf is its own left child for all features. So all
+/// walks are equally long, and no branch depends on comparisons.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Rounded down: single-precision features compare with it as with the threshold in double
+    /// Rounded down. Single-precision features compare with it as with the threshold in double
     /// precision.
     threshold: f32,
     feature: u32,
@@ -22,8 +22,8 @@ pub(crate) struct Trees {
 }
 
 impl Trees {
-    /// The trees of a file's nodes, which have been checked, and for each of their own nodes its
-    /// place in the file.
+    /// The trees of a file's nodes, which have been checked. Also returns, for each node of the
+    /// trees, its place in the file.
     pub fn of(layout: &Nodes) -> (Trees, Vec<usize>) {
         let mut trees = Trees {
             nodes: Vec::with_capacity(layout.feature.len()),
@@ -77,7 +77,7 @@ impl Trees {
         self.depth
     }
 
-    /// Tells of the leaf of every tree, in order.
+    /// Passes on the leaf of every tree, in order.
     #[inline]
     pub fn each_leaf(&self, values: &[f32], mut tell: impl FnMut(usize)) {
         let mut tell = |leaf: u32| tell(leaf as usize);
@@ -91,7 +91,7 @@ impl Trees {
     }
 
     /// The leaves at which the walks from some roots end. The walks proceed together, step by step,
-    /// so that none waits for another.
+    /// so that no walk waits for another.
     #[inline]
     fn leaves<const TREES: usize>(&self, mut places: [u32; TREES], values: &[f32]) -> [u32; TREES] {
         for _ in 0..self.depth {

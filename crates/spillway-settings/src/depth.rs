@@ -1,7 +1,7 @@
 //! A limit on how deeply tables and lists may be nested.
 //!
-//! Code that walks through a scenario calls itself at every level, and so does code that drops it;
-//! the stack is finite.
+//! Code that walks through a scenario, or drops it, calls itself at every level of nesting. The
+//! stack is finite.
 
 use crate::error::SettingsError;
 use toml::{Table, Value};
@@ -14,7 +14,7 @@ pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
     if depth <= MOST {
         return Ok(());
     }
-    // The whole path would not help the reader.
+    // The whole path would not help the user.
     let begin: String = path.chars().take(40).collect();
     Err(SettingsError::new(format!("{begin}..."), too_deep()))
 }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// What is wrong with a setting, for programs: they do not read its text.
+/// What is wrong with a setting, for programs, which do not read the error's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// There is no such key, section or element.
     UnknownKey,
     /// A part of the key's path names a switch, a host or another place that is not there.
     UnknownPlace,
-    /// The key means something only with another setting, which it needs.
+    /// The key means something only with another setting, which is missing.
     UnusedKey,
     /// A key without a default is missing.
     MissingKey,

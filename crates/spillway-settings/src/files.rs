@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toml::{Table, Value};
 
-/// The files that a scenario names, looked for in its folder. A file that is kept is read once, so
-/// that all that ask for it see the same bytes, however long a run takes.
+/// The files that a scenario names. They are looked for in its folder. A file that is kept is read
+/// once. So all code that asks for it sees the same bytes, however long a run takes.
 ///
 /// The code that reads a key knows whether its value names a file, and asks for the file here. So
-/// the files asked for, with their keys, are those on which the scenario depends.
+/// the files that were asked for, with their keys, are the files on which the scenario depends.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     folder: PathBuf,

@@ -4,8 +4,8 @@ use crate::depth::{check_depth, parse};
 use crate::error::{ErrorKind, SettingsError};
 use toml::{Table, Value};
 
-/// Applies one `key=value` to a scenario that has not been read yet, and returns whether this
-/// changed anything: `key=` without a value removes a key, which may be missing.
+/// Applies one `key=value` to a scenario that has not been read yet. `key=` without a value removes
+/// a key, which may be missing. Returns whether anything has changed.
 ///
 /// The value is TOML (`0.5`, `true`, `[64, 0.5]`, `{ kind = "dt" }`), or else plain text
 /// (`50%`, `dt`). A step into an array of tables names its `name` or its place, and `key[1]` is an
@@ -28,7 +28,7 @@ pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsErr
     set(scenario, path, &steps, value_of(text)).map(|()| true)
 }
 
-/// Removes the value at the end of these steps, and returns whether there was one.
+/// Removes the value to which these steps lead, and returns whether there was one.
 fn unset(table: &mut Table, steps: &[&str]) -> bool {
     let (first, rest) = (steps[0], &steps[1..]);
     if !table.contains_key(first)
@@ -56,7 +56,7 @@ fn unset(table: &mut Table, steps: &[&str]) -> bool {
     }
 }
 
-/// Removes an element of a list, or what is below it.
+/// Removes an element of a list, or a value below it.
 fn unset_element(found: Option<&mut Value>, places: &[usize], rest: &[&str]) -> bool {
     let (Some(Value::Array(list)), [place, deeper @ ..]) = (found, places) else { return false };
     if *place >= list.len() {
@@ -133,7 +133,7 @@ fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<()
     }
 }
 
-/// Changes an element of a list that is there, or what is below it.
+/// Changes an element of an existing list, or a value below it.
 fn set_element(
     found: Option<&mut Value>,
     path: &str,

@@ -1,8 +1,7 @@
 //! Quantities as people write them: `"10Gbps"`, `"25.2us"`, `"5.12KB/port/Gbps"`, `"65pkt"`.
 //!
-//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. The values are
-//! bounded, so that a few of them can be added without overflow, and floats represent sizes
-//! exactly.
+//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. Values are bounded.
+//! So a few of them can be added without overflow, and floats represent sizes exactly.
 
 use spillway_engine::{Rate, Time};
 use std::fmt;

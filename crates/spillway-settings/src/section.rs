@@ -1,8 +1,8 @@
 //! Reading one table of a scenario.
 //!
 //! The code that interprets a section asks it for each key, with the key's default and its meaning.
-//! This one list of questions validates what was given, fills in what was not, produces the
-//! resolved table, and documents the section (`spillway list`): nothing is stated twice.
+//! These questions do everything: they validate the given values, fill in the others, produce the
+//! resolved table, and document the section (`spillway list`). Nothing is stated twice.
 
 use crate::error::{ErrorKind, SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
@@ -73,12 +73,12 @@ impl Range {
 /// What a key takes that takes one number or several.
 const LIST: &str = ", or a list of them";
 
-/// One table of a scenario: the values given, and what they are resolved to.
+/// One table of a scenario: the given values, and the values to which they are resolved.
 #[derive(Debug)]
 pub struct Section {
     path: String,
-    /// The steps to it from the root. Steps into arrays are numbers, so that it is unambiguous; the
-    /// path has names there.
+    /// The steps to it from the root. Steps into arrays are numbers, so the steps are unambiguous;
+    /// the path has names there.
     place: Vec<String>,
     given: Table,
     resolved: Table,
@@ -143,7 +143,7 @@ impl Section {
         SettingsError::new(self.path_of(key), problem)
     }
 
-    /// Refuses keys that are those of another setting, such as `counter = "hashes"`.
+    /// Refuses keys that mean something only with another setting, such as `counter = "hashes"`.
     pub fn needs(&self, setting: &str, keys: &[&str]) -> Result<()> {
         match keys.iter().find(|key| self.has(key)) {
             None => Ok(()),
@@ -373,8 +373,8 @@ impl Section {
         numbers.ok_or_else(|| self.wrong(key, &value, &takes))
     }
 
-    /// The elements of a list that has been read, or the number in place of one; `None` for other
-    /// keys.
+    /// The elements of a list that has been read, or the number that was given in place of a list.
+    /// `None` for other keys.
     pub fn list(&self, key: &str) -> Option<Vec<Value>> {
         let takes_list = |known: &&Key| known.name == key && known.takes.ends_with(LIST);
         self.keys.iter().find(takes_list)?;
@@ -399,7 +399,7 @@ impl Section {
         Ok(None)
     }
 
-    /// A flag that need not be given, and that is not written out then.
+    /// A flag that need not be given. If it is not given, it is not written out.
     pub fn optional_flag(
         &mut self,
         key: &'static str,
@@ -500,13 +500,13 @@ impl Section {
         self.given.remove(key)
     }
 
-    /// The value given for `key`, which stays there to be asked for.
+    /// The value given for `key`. It stays there and must still be asked for.
     pub fn peek(&self, key: &str) -> Option<&Value> {
         self.given.get(key)
     }
 
-    /// Takes everything not yet asked for, to be read by another section. There, [`Section::also`]
-    /// keeps the names valid that this section knows.
+    /// Takes everything that has not been asked for, to be read by another section.
+    /// [`Section::also`] of that section keeps the names valid that this section knows.
     pub fn rest(&mut self) -> Table {
         std::mem::take(&mut self.given)
     }

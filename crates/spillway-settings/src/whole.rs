@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// The most bytes that are read; what is made of them takes several times as much memory.
+/// The most bytes that are read. The values made of them take several times as much memory.
 const MOST: u64 = 1_000_000_000;
 
 /// The bytes of a file.

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         for id in SharingPolicy::IDS.iter().copied().filter(|id| is_wanted(id)) {
             let environment = environment(ports, buffer, 1);
-            // By default Credence asks a forest, which takes longer than the rest of it.
+            // By default Credence asks a forest, which takes longer than the rest of Credence.
             let oracles: &[&str] = match id {
                 "credence" => &["", "oracle = \"always-accept\""],
                 _ => &[""],

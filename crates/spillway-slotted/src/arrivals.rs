@@ -16,7 +16,7 @@ impl Arrivals {
         Arrivals { ports, packets: Vec::new(), ends: Vec::new() }
     }
 
-    /// From the ports of every slot's packets.
+    /// Arrivals with these packets in every slot, given by their ports.
     ///
     /// # Panics
     /// If a packet is for a port that does not exist.

@@ -34,8 +34,8 @@ impl Confusion {
         confusion
     }
 
-    /// Theorem 2's upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN)); infinite where it
-    /// bounds nothing. The theorem is false as written (`tests/optimum.rs`).
+    /// Theorem 2's upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN)); infinite if it is no
+    /// bound. The theorem is false as written (`tests/optimum.rs`).
     pub fn eta_bound(&self, ports: u32) -> f64 {
         let tn = self.true_negatives;
         let lost = (u64::from(ports - 1) * self.false_negatives).min(tn);
@@ -48,7 +48,7 @@ impl Confusion {
 pub struct PredictionError {
     /// LQD's throughput.
     pub lqd: u64,
-    /// FollowLQD's throughput, for the arrivals that are not predicted as drops.
+    /// FollowLQD's throughput for the arrivals that are not predicted as drops.
     pub follow_lqd: u64,
     /// Their ratio (Definition 1).
     pub eta: f64,

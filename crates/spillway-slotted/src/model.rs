@@ -8,7 +8,7 @@ use spillway_switch::sharing::{Sharing, SharingPolicy, WithPolicy};
 use spillway_switch::{Buffer, DropReason, Environment, Service};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The picoseconds in a slot: packets arrive in its first, and are sent in its second.
+/// The picoseconds in a slot. Packets arrive in the first, and are sent in the second.
 const SLOT: u64 = 2;
 
 /// The result of a sequence of arrivals.
@@ -51,7 +51,7 @@ pub fn run<S: Sharing + ?Sized>(policy: &mut S, buffer: u64, arrivals: &Arrivals
     run_observed(policy, buffer, arrivals, |_, _, _| {})
 }
 
-/// The same for a policy whose type is known only at run time.
+/// As `run`, for a policy whose type is known only at run time.
 pub fn run_policy(policy: &mut SharingPolicy, buffer: u64, arrivals: &Arrivals) -> Outcome {
     struct Run<'a>(u64, &'a Arrivals);
     impl WithPolicy for Run<'_> {
@@ -64,7 +64,7 @@ pub fn run_policy(policy: &mut SharingPolicy, buffer: u64, arrivals: &Arrivals) 
     policy.with(Run(buffer, arrivals))
 }
 
-/// The same. After every arrival, `observe` gets its number, the policy and the buffer.
+/// As `run`. After every arrival, `observe` gets the arrival's number, the policy and the buffer.
 pub fn run_observed<S: Sharing + ?Sized>(
     policy: &mut S,
     buffer: u64,
@@ -150,7 +150,7 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
         }
     }
 
-    /// Why an arrival is lost, if it is. Victims are set aside.
+    /// Why an arrival is lost, if it is lost. Victims are set aside.
     #[inline]
     fn decide(&mut self, arrival: &Arrival) -> Option<DropReason> {
         loop {
@@ -158,7 +158,7 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
                 Admission::Admit if self.buffer.free() > 0 => return None,
                 Admission::Admit => return Some(DropReason::BufferFull),
                 Admission::Drop(reason) => return Some(reason),
-                // Packets are alike here, so none is worse than the last.
+                // Packets are alike here, so no packet is worse than the last one.
                 Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
                     let tail = self.queues[queue as usize].pop_back();
                     let victim = tail.expect("a push-out from a queue that holds some");

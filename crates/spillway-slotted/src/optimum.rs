@@ -1,5 +1,5 @@
-//! The most packets that any policy could have sent with knowledge of all arrivals: the queue that
-//! would be empty last loses packets.
+//! The most packets that any policy could have sent with knowledge of all arrivals. Packets are
+//! taken from the queue that would be empty last.
 //!
 //! # Reference
 //! I. Bochkov, A. Davydow, N. Gaevoy, S. Nikolenko, "New competitiveness bounds for the shared

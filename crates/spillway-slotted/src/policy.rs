@@ -7,11 +7,11 @@ use spillway_switch::sharing::SharingPolicy;
 use std::sync::Arc;
 
 /// Reads the policy with this id and makes it, for [`environment`]. Predictions, one for every
-/// arrival, take the place of its oracle.
+/// arrival, replace the policy's oracle.
 ///
 /// # Errors
-/// If there is no such policy, if something is wrong with its keys, or if there are predictions but
-/// it asks no oracle.
+/// If there is no such policy, or something is wrong with its keys. Also if there are predictions,
+/// but the policy asks no oracle.
 pub fn read_policy(
     id: &str,
     section: &mut Section,

@@ -1,4 +1,5 @@
-//! The slotted model beside naive ones and its optimum. One program, which is built and linked once.
+//! The slotted model in comparison with naive models and its optimum. One program, which is built
+//! and linked once.
 
 #![allow(clippy::unwrap_used)]
 

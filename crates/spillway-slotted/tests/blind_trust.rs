@@ -20,7 +20,7 @@ fn lqd(buffer: u64, arrivals: &Arrivals) -> Outcome {
 proptest! {
     #![proptest_config(cases(2000))]
 
-    /// What LQD sends is in LQD's buffer too, so there is always room for it.
+    /// LQD's buffer also holds the packets that LQD sends, so there is always room for them.
     #[test]
     fn with_perfect_predictions_it_is_lqd((buffer, arrivals, _) in predicted()) {
         let truth = lqd(buffer, &arrivals);
@@ -34,8 +34,8 @@ proptest! {
     }
 }
 
-/// The first pitfall: false positives alone starve it. Credence's safeguard sends at least one
-/// N-th.
+/// The first pitfall: false positives alone starve the policy. Credence's safeguard sends at least
+/// one N-th.
 #[test]
 fn false_positives_starve() {
     let arrivals = Arrivals::of_slots(2, &[[0, 1], [0, 1], [0, 1]]);

@@ -1,5 +1,5 @@
-//! Compares the optimum with an exhaustive search, and policies with the optimum as the theory
-//! says.
+//! Compares the optimum with an exhaustive search. Checks what the theory says about policies and
+//! the optimum.
 
 use crate::common::{arrivals, cases, credence, predicted, rule_of, section};
 use proptest::prelude::*;
@@ -20,8 +20,8 @@ fn transmitted(id: &str, buffer: u64, arrivals: &Arrivals) -> u64 {
     outcome(id, "", buffer, arrivals).transmitted
 }
 
-/// The most that can be sent, by trying to admit and to refuse each packet: for every set of queue
-/// lengths that can be reached, the most packets sent so far.
+/// The most packets that can be sent, found by trying both to admit and to refuse each packet. For
+/// every set of queue lengths that can be reached, it keeps the most packets sent so far.
 fn exhaustive(buffer: u64, arrivals: &Arrivals) -> u64 {
     let mut reached = BTreeMap::from([(vec![0u64; arrivals.ports() as usize], 0u64)]);
     let keep = |best: &mut BTreeMap<Vec<u64>, u64>, lengths: Vec<u64>, sent: u64| {
@@ -164,7 +164,7 @@ fn lqd_is_not_always_optimal() {
     assert!(worse > 5, "{worse}");
 }
 
-/// Every way of choosing the longest queue that is tested here; `tests/test_lemma_rules.py` has all
+/// The ways of choosing the longest queue that are tested here. `tests/test_lemma_rules.py` has all
 /// possible ones.
 const RULES: [&str; 4] = ["", "count_arrival = false\n", "tie = \"lowest-index\"\n", EVICT_FIRST];
 
@@ -190,7 +190,8 @@ fn lemma_1_is_false_under_every_rule() {
     }
 }
 
-/// Another counterexample, for rules under which, of two equally long queues, port 0's own loses.
+/// Another counterexample, for rules under which port 0's own queue, of two equally long queues,
+/// loses a packet.
 #[test]
 fn lemma_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(2, &[vec![0], vec![], vec![], vec![0, 0], vec![1, 0]]);
@@ -203,9 +204,9 @@ fn lemma_1_is_false_as_written() {
 }
 
 /// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and the ratio is 2: the
-/// packet for port 0 is refused as predicted, but its arrival has kept port 2's threshold at 1. Not
-/// so under rules in which an arrival does not count in its queue's length and port 0's of two
-/// equally long queues loses: there Credence sends 2 as well.
+/// packet for port 0 is refused as predicted, but its arrival has kept port 2's threshold at 1. It
+/// is different under rules in which an arrival does not count in its queue's length and, of two
+/// equally long queues, port 0's loses. There Credence sends 2 as well.
 #[test]
 fn theorem_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);

@@ -115,7 +115,8 @@ fn what_is_damaged_is_refused() {
         let error = Forest::read(&whole[..length]).unwrap_err();
         assert!(matches!(error, ForestError::Unreadable(_)), "{length}: {error}");
     }
-    // Any bit is flipped, also in the header. What cannot be read then is refused for that reason.
+    // Any bit is flipped, even in the header. If the file cannot be read then, that is the reason
+    // for which it is refused.
     let (mut unread, mut damaged) = (0, 0);
     for place in 0..whole.len() {
         for bit in 0..8 {

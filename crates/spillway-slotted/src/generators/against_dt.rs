@@ -71,7 +71,7 @@ fn read(section: &mut Section, setting: Setting) -> Result<Make, SettingsError> 
     Ok(Box::new(move || stairs.arrivals(ports, rounds)))
 }
 
-/// The value of OPT / ALG.
+/// The value that OPT / ALG approaches.
 pub(super) fn limit(ports: u32, buffer: u64, alpha: f64, per_slot: PerSlot) -> f64 {
     let lone = Lone::new(ports, buffer, alpha, per_slot);
     let stairs = Stairs::worse_than(lone, ports, buffer, alpha, per_slot);
@@ -124,13 +124,13 @@ impl Lone {
     }
 }
 
-/// Queues that fill the buffer, and then get in turn what they send.
+/// Queues that fill the buffer, and then get again, in turn, what they have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stairs {
     /// The lengths of the queues, the longest first.
     lengths: Vec<u64>,
-    /// The number of packets that every port gets at once (D), and of slots from one burst to the
-    /// next.
+    /// The number of packets that every port gets at once, and the number of slots from one burst
+    /// to the next: both are D.
     burst: u64,
     /// The packets that the queues send in that time.
     sent: u64,
@@ -153,8 +153,8 @@ impl Stairs {
         (stairs.ratio(ports) >= lone.ratio()).then_some(stairs)
     }
 
-    /// Built from the last queue that gets anything to the first. `None` if every port would get
-    /// something.
+    /// Builds the stairs from the last queue that gets anything to the first. `None` if every port
+    /// would get something.
     fn new(ports: u32, buffer: u64, alpha: f64, burst: u64) -> Option<Stairs> {
         // This many places stay free, since with these alone no queue may take a packet.
         let idle = (1.0 / alpha).ceil() as u64 - 1;

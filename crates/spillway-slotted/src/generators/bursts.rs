@@ -1,9 +1,9 @@
 //! Bursts as large as the buffer, which begin in a Poisson process (Credence, Figure 14).
 //!
-//! Each burst is for a port drawn at random. With `arrivals_per_slot = "burst"`, all its packets
-//! arrive in the slot in which it begins, as the paper describes the figure; this breaks the rule
-//! of its appendix A, at most N arrivals in a slot. With `"ports"` the rule is kept: the bursts
-//! that have begun take turns, packet by packet, N in a slot.
+//! Each burst is for a port drawn at random. With `arrivals_per_slot = "burst"`, all packets of a
+//! burst arrive in the slot in which it begins, as the paper describes the figure. This breaks the
+//! rule of the paper's appendix A, at most N arrivals in a slot. With `"ports"` the rule is kept:
+//! the bursts that have begun take turns, packet by packet, with N packets in a slot.
 
 use super::{Destinations, Generator, Make, PerSlot, Setting, load, slots};
 use crate::Arrivals;

@@ -1,6 +1,6 @@
 //! Generators of arrivals, one file for each.
 //!
-//! Some draw arrivals at random. Others are built to be bad for one policy, and state how much
+//! Some draw arrivals at random. Others are built to be bad for one policy. These state how much
 //! better the optimum is in the long run ([`Generator::limit`]).
 
 mod against_cs;
@@ -74,7 +74,7 @@ impl Generator {
         })
     }
 
-    /// Reads the keys, and returns what makes the arrivals.
+    /// Reads the keys, and returns a function that makes the arrivals.
     pub fn read(&self, mut section: Section, setting: Setting) -> Result<Make, SettingsError> {
         let make = (self.read)(&mut section, setting)?;
         section.finish()?;
@@ -240,7 +240,8 @@ mod tests {
         }
     }
 
-    /// So do the constructions against Dynamic Thresholds, for other alphas and for whole bursts.
+    /// The constructions against Dynamic Thresholds do so for other alphas and for whole bursts
+    /// too.
     #[test]
     fn other_alphas_have_their_limits() {
         for (ports, buffer) in [(8, 64), (16, 16), (16, 64), (16, 256), (64, 512)] {

@@ -1,5 +1,5 @@
 //! Bursty lines: each of N lines is silent for a while, and then brings a packet in every slot for
-//! a while, all for one port.
+//! a while. All packets of such a burst are for one port.
 //!
 //! Both lengths are geometric. Lines are handled in order, and start in the steady state.
 

@@ -34,7 +34,7 @@ pub fn arrivals(ports: u32, most: usize, slots: usize) -> impl Strategy<Value = 
     vec(vec(port, 0..=most), 1..slots).prop_map(move |slots| Arrivals::of_slots(ports, &slots))
 }
 
-/// The beginnings of sequences that were built to be bad for a policy, with gaps, as far as they
+/// The beginnings of sequences that were built to be bad for a policy, with gaps. Only those that
 /// can be built for so small a switch.
 fn built(ports: u32, buffer: u64) -> Option<impl Strategy<Value = Arrivals>> {
     let setting = Setting { ports, buffer, seed: 1 };
