@@ -48,7 +48,7 @@ pub fn catalogue() -> String {
     .to_string()
 }
 
-/// The results numbers of all that has one, the slotted model's among them.
+/// The results numbers of everything that has one, including the slotted model.
 #[pyfunction]
 pub fn results() -> Numbers {
     let mut numbers = all();

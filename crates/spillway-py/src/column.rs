@@ -1,4 +1,4 @@
-//! Columns that Python reads in place: numbers under the buffer protocol.
+//! Columns that Python reads in place: numbers, through the buffer protocol.
 
 // The buffer protocol passes pointers. They stay valid because a column never changes or moves, and
 // every view of it keeps it alive.
@@ -124,7 +124,7 @@ impl Column {
         if view.is_null() {
             return Err(PyBufferError::new_err("no view to fill in"));
         }
-        // SAFETY: Python passes a view to be filled in, which nobody else uses.
+        // SAFETY: Python passes a view to be filled in, which no other code uses.
         let view = unsafe { &mut *view };
         view.obj = std::ptr::null_mut();
         if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {

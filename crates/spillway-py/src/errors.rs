@@ -40,7 +40,7 @@ pub fn spent(py: Python<'_>, what: &str) -> PyErr {
     raise(py, "SpillwayError", (format!("this {what} has been used up"),))
 }
 
-/// A run that is looked at from within itself.
+/// A run that is looked at from within one of its own hooks.
 pub fn running(py: Python<'_>) -> PyErr {
     let hint = "a hook is told the time: `now_ps`";
     raise(py, "SpillwayError", ("the time of this run is not known: it is running", hint))
@@ -58,7 +58,7 @@ pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
     raise(py, "SpillwayError", (text, hint))
 }
 
-/// A run that was still not over when there had been as many looks as are allowed.
+/// A run that was still not over after the greatest number of samples and wake-ups allowed.
 pub fn too_many_samples(py: Python<'_>, now: Time) -> PyErr {
     let text = format!(
         "at simulated time {now} flows are still not complete, and since the scenario's duration \
@@ -68,8 +68,8 @@ pub fn too_many_samples(py: Python<'_>, now: Time) -> PyErr {
     raise(py, "SpillwayError", (text, hint))
 }
 
-/// An exception raised by a plug-in: the text, the plug-in's id, the function called, and the
-/// simulated time in picoseconds, if a run was under way.
+/// An exception raised by a plug-in. Has the text, the plug-in's id, the function called, and the
+/// simulated time in picoseconds if a run was under way.
 pub fn plugin_failed(
     py: Python<'_>,
     cause: PyErr,

@@ -8,9 +8,9 @@ use pyo3::types::PyDict;
 use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A list of flows from a dict of arrays. Negative numbers stand for absent values in optional
-/// columns; `class` is a pair of indices and names, and `after` one of the numbers of others that
-/// each flow waits for, and of those others.
+/// A list of flows from a dict of arrays. In optional columns, negative numbers stand for absent
+/// values. `class` is a pair: indices, and names. `after` is a pair too: how many flows each flow
+/// waits for, and the numbers of these flows.
 pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
     let start_ps = numbers(given, "start_ps")?;
     Ok(FlowColumns {

@@ -1,11 +1,11 @@
-//! Forests, evaluated for those who train them exactly as in a run.
+//! Forests, evaluated exactly as in a run, for the code that trains them.
 
 use crate::column::Column;
 use crate::errors;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
-/// A forest that tells drops, read from the bytes of a model file.
+/// A forest that predicts drops, read from the bytes of a model file.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Forest(spillway_forest::Forest);
 
@@ -40,7 +40,7 @@ impl Forest {
         self.0.metadata(key)
     }
 
-    /// 1 for a drop, else 0, for every row of features; rows follow one another in single
+    /// 1 for a drop, else 0, for every row of features. The rows follow one another, in single
     /// precision.
     fn predict(&self, py: Python<'_>, rows: PyBuffer<f32>) -> PyResult<Column> {
         let values = rows.to_vec(py)?;
@@ -87,7 +87,7 @@ impl Regressor {
         self.0.metadata(key)
     }
 
-    /// The lower bound in bytes for every row of features; rows follow one another.
+    /// The lower bound in bytes for every row of features. The rows follow one another.
     fn bounds(&self, py: Python<'_>, rows: PyBuffer<f64>) -> PyResult<Column> {
         self.of_each(py, &rows, |scaled| self.0.bound(scaled)).map(Column::of)
     }

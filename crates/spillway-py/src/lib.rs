@@ -1,6 +1,7 @@
-//! The module `spillway._core`: what Python needs of the simulator, and no more.
+//! The module `spillway._core`: the part of the simulator that Python needs, and no more.
 //!
-//! Documents cross the border as JSON or TOML text, tables as buffers that Python reads in place.
+//! Documents cross the border as JSON or TOML text. Tables cross it as buffers that Python reads in
+//! place.
 
 mod catalogue;
 mod column;

@@ -11,9 +11,9 @@ use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::replay::{Passage, replay};
 use spillway_switch::{Discipline, DisciplineParts, Environment};
 
-/// 1 for a mark, else 0, for every packet of a queue at a port of 10 Gbps, by the AQM with this id
-/// and these keys. Columns: when it joined and left, how many packets it found and left; all have
-/// the same size.
+/// For every packet of a queue at a port of 10 Gbps: 1 if the AQM with this id and these keys marks
+/// it, else 0. The columns are when each packet joined and left, and how many packets it found and
+/// left. All packets have the same size.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "a table's columns")]
 pub fn replayed_marks(

@@ -1,4 +1,4 @@
-//! Reading scenarios: text or a dict, assignments, and flow files read by a callable.
+//! Reading scenarios: text or a dict, assignments, and files of flows that a callable reads.
 
 use crate::errors;
 use crate::flows::{Flows, columns_of, numbers_of};
@@ -60,15 +60,16 @@ pub struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario, TOML text or a dict, and applies `key=value` assignments.
+    /// Reads a scenario, which is TOML text or a dict, and applies `key=value` assignments.
     ///
-    /// File names are relative to `folder`. `load` is given the key and the name of a list of
-    /// flows, as written, and the limits of flows and memory, and returns its columns, or None if
-    /// the list is to be read as CSV; with names as well it returns the columns of numbers of these
-    /// names. `records` is given the kind of file that a policy expects, the key and the name, the
-    /// names of the switches, and the limit of memory, and returns the file that it has read and its contents. `plugins` are
-    /// descriptions of the plug-ins that the scenario may name. `file` is the file that the text
-    /// comes from, if there is one; `may_lack` are assignments that may have nothing to unset.
+    /// File names are relative to `folder`. `load` reads lists of flows. It is given the key and
+    /// the name of a list, as written, and the limits of flows and memory. It returns the list's
+    /// columns, or None if the list is to be read as CSV. If it is also given names, it returns the
+    /// columns of numbers with these names. `records` reads other files. It is given the kind of
+    /// file that a policy expects, the key and the name, the names of the switches, and the limit
+    /// of memory. It returns the file that it has read, and the file's contents. `plugins` are
+    /// descriptions of the plug-ins that the scenario may name. `file` is the file from which the
+    /// text comes, if there is one. `may_lack` are assignments that may have nothing to unset.
     #[new]
     #[pyo3(signature = (given, folder, assignments, load, records, plugins, file=None, may_lack=vec![]))]
     #[expect(clippy::too_many_arguments)]
@@ -171,7 +172,7 @@ impl Scenario {
         packets.ok_or_else(|| errors::spent(py, "scenario"))
     }
 
-    /// The names of the sections of traffic of which some flows start when others are complete.
+    /// The names of the traffic sections in which some flows start when others are complete.
     fn waiting(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let names = self.lock().as_ref().map(|read| {
             let waiting = read.traffic.sources.iter().filter(|source| source.waits());
@@ -180,7 +181,7 @@ impl Scenario {
         names.ok_or_else(|| errors::spent(py, "scenario"))
     }
 
-    /// The flows that it would send, but for those that start when others are complete.
+    /// The flows that the scenario would send, except those that start when others are complete.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         let flows = self.lock().as_ref().map(|read| Flows::of(&read.traffic));
         flows.ok_or_else(|| errors::spent(py, "scenario"))
@@ -188,12 +189,12 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Gives the scenario to a run; possible once.
+    /// Gives the scenario to a run. This is possible once.
     pub fn take(&self) -> Option<spillway_net::scenario::Scenario> {
         self.lock().take()
     }
 
-    /// Where its plug-ins leave the first exception; `None` without plug-ins.
+    /// Where its plug-ins leave their first exception; `None` if there are no plug-ins.
     pub fn failure(&self) -> Option<Arc<Failure>> {
         self.failure.clone()
     }
@@ -225,7 +226,7 @@ pub fn picoseconds(py: Python<'_>, time: &str) -> PyResult<u64> {
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// What was read; after an exception, which is kept, an empty default.
+    /// The result of reading. After an exception, which is kept, an empty default.
     fn or_default<T: Default>(&self, read: PyResult<T>) -> T {
         read.unwrap_or_else(|error| {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -238,13 +239,13 @@ impl Raised {
     }
 }
 
-/// The table that a text is as TOML.
+/// The table that a TOML text contains.
 pub fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
     spillway_settings::parse(text).map_err(|error| errors::not_toml(py, file, &error))
 }
 
-/// A dict as the table that TOML would hold. `depth` counts the tables and lists that enclose it,
-/// including itself but not the whole scenario.
+/// A dict as a TOML table. `depth` counts the tables and lists that enclose a value of the dict:
+/// the dict counts, the whole scenario does not.
 pub fn table_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Table> {
     check_depth(path, depth).map_err(|error| errors::wrong_setting(given.py(), error))?;
     let not_a_value = || errors::not_a_value(given.py(), path, given);

@@ -1,4 +1,4 @@
-//! A run: mostly without the interpreter, which it consults at intervals.
+//! A run. It mostly works without the interpreter, which it consults at intervals.
 
 use crate::column::{self, Column};
 use crate::errors;
@@ -16,7 +16,7 @@ use spillway_settings::value_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// The number of events between two checks of the tables. It is fixed, so that the points where
+/// The number of events between two checks of the tables. It is fixed, so the points at which
 /// tables are emptied do not depend on the machine's speed.
 const STINT: u64 = 1 << 14;
 
@@ -52,8 +52,8 @@ impl Simulation {
     }
 
     /// Runs to the end and returns the status: complete, stopped, deadlock or interrupted. With
-    /// `until`, a simulated time in picoseconds, it may also be halted: nothing of that moment has
-    /// happened, and the run goes on when it is asked to.
+    /// `until`, a simulated time in picoseconds, the status may also be halted. Then nothing of
+    /// that moment has happened, and the run goes on with the next call.
     ///
     /// Every `interval` seconds `report` is called with the simulated time in picoseconds, and the
     /// numbers of events, packet-hops, flows started and flows completed. Whenever a table has
@@ -131,8 +131,8 @@ impl Simulation {
         })
     }
 
-    /// Sets numbers from now on, where the run has halted: paths, and values as texts, as after the
-    /// = of an assignment.
+    /// Sets numbers from the moment on at which the run has halted. Each is a path and a value as
+    /// text, in the form that follows the = of an assignment.
     fn set(&self, py: Python<'_>, numbers: Vec<(String, String)>) -> PyResult<()> {
         let values: Vec<_> = numbers.iter().map(|(_, value)| value_of(value)).collect();
         let paths = numbers.iter().map(|(path, _)| path.as_str());
@@ -141,8 +141,8 @@ impl Simulation {
         changed.map_err(|error| errors::wrong_setting(py, error))
     }
 
-    /// A scenario as TOML, that of this run as it is written out, with what was set as events in
-    /// it.
+    /// Takes this run's scenario, written out as TOML, and returns it with events that set what was
+    /// set by hand.
     fn with_what_was_set(&self, py: Python<'_>, scenario: String) -> PyResult<String> {
         if !self.state().simulation.was_set() {
             return Ok(scenario);
@@ -152,12 +152,12 @@ impl Simulation {
         Ok(table.to_string())
     }
 
-    /// The run does not go on: what is not complete gets its rows.
+    /// The run does not go on. Flows that are not complete get their rows.
     fn finish(&self, py: Python<'_>) {
         py.detach(|| self.state().simulation.finish());
     }
 
-    /// A run of its own that goes on from this very moment. `scenario` is another reading of the
+    /// A copy of the run that goes on from this very moment. `scenario` is another reading of the
     /// same scenario, which a run with plug-ins needs.
     #[pyo3(signature = (scenario=None))]
     fn copy(&self, py: Python<'_>, scenario: Option<&Scenario>) -> PyResult<Simulation> {
@@ -177,14 +177,14 @@ impl Simulation {
         Ok(made)
     }
 
-    /// Signals that have not been named before count from now on.
+    /// Signals that have not been named before are counted from now on.
     fn follow(&self, py: Python<'_>, names: Vec<String>) -> PyResult<()> {
         let followed = self.state().simulation.follow(&names);
         self.check_plugins(py)?;
         followed.map(|_| ()).map_err(|error| errors::wrong_setting(py, error))
     }
 
-    /// What signals tell: the numbers of each, and how many there are along each axis.
+    /// The numbers of each signal, and how many there are along each axis.
     fn observe(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<(Column, Vec<usize>)>> {
         let looks = self.state().simulation.observe(&names);
         self.check_plugins(py)?;
@@ -192,8 +192,8 @@ impl Simulation {
         Ok(looks.into_iter().map(|look| (Column::of(look.values), look.shape)).collect())
     }
 
-    /// The simulated time, in picoseconds. An error is raised where the run is going on with
-    /// plug-ins: it holds the interpreter, so that a hook would wait for itself.
+    /// The simulated time, in picoseconds. Raises an error while the run goes on with plug-ins: the
+    /// run holds the interpreter then, so a hook would wait for itself.
     fn now(&self, py: Python<'_>) -> PyResult<u64> {
         let is_held = matches!(self.state.try_lock(), Err(TryLockError::WouldBlock));
         if is_held && self.failure.is_some() {
@@ -254,7 +254,7 @@ impl Simulation {
         let begin = Instant::now();
         let mut state = self.state();
         loop {
-            // However a run is cut, tables are emptied after the same events.
+            // However a run is divided into calls, tables are emptied after the same events.
             let events = STINT - state.simulation.events() % STINT;
             state.progress = match &self.failure {
                 None => some(&mut state.simulation, events, until),
@@ -279,7 +279,7 @@ fn some(simulation: &mut Run, events: u64, until: Option<Time>) -> Progress {
     }
 }
 
-/// The same, but ends with the event in which a plug-in fails.
+/// As `some`, but ends with the event in which a plug-in fails.
 fn one_by_one(
     failure: &Failure,
     simulation: &mut Run,

@@ -1,4 +1,4 @@
-//! PRED's counters of flows, asked for what they count.
+//! PRED's counters of flows, and what they count for given traffic.
 
 use crate::errors;
 use crate::scenario::table_of;
@@ -7,9 +7,9 @@ use spillway_engine::{Stream, Time};
 use spillway_settings::Section;
 use spillway_switch::aqm::counter::{Counter, Kind};
 
-/// N by PRED's counter after so many periods, in each of which `flows` flows have `packets` packets
-/// each. They come at equal distances, in a random order that is the same in every period. The keys
-/// are those of `pred` about its counter; the flows' numbers are random.
+/// N by PRED's counter after so many periods. In each period `flows` flows have `packets` packets
+/// each. The packets come at equal distances, in a random order that is the same in every period.
+/// The keys are those of `pred` about its counter. The flows' numbers are random.
 #[pyfunction]
 #[pyo3(signature = (given, flows, packets, seed, periods = 1))]
 pub fn counted_flows(

@@ -97,7 +97,7 @@ pub fn generators() -> String {
     GENERATORS.iter().map(generator).collect::<Value>().to_string()
 }
 
-/// The limit of OPT / ALG under the policy that a construction is aimed at; None for other
+/// The limit of OPT / ALG under the policy against which a generator is built; None for other
 /// generators.
 #[pyfunction]
 pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Option<f64>> {
@@ -108,8 +108,8 @@ pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Opti
 /// Packets sent, packets lost by reason, whether each packet was lost, and the policy's counts.
 type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<Count>);
 
-/// Runs a policy with these keys. A policy with an oracle is given a prediction for every packet
-/// instead.
+/// Runs a policy with these keys. A policy with an oracle may be given a prediction for every
+/// packet in place of the oracle.
 #[pyfunction]
 pub fn slotted_run(
     py: Python<'_>,
@@ -139,8 +139,9 @@ pub fn slotted_optimum(py: Python<'_>, arrivals: &Arrivals, buffer: u64) -> u64 
     py.detach(|| model::optimum(buffer, &arrivals.0))
 }
 
-/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta, and its
-/// upper bound by Theorem 2; then true and false positives, true and false negatives.
+/// LQD's throughput, FollowLQD's throughput without the packets predicted as drops, their ratio
+/// eta, and its upper bound by Theorem 2. Then true and false positives, and true and false
+/// negatives.
 #[pyfunction]
 pub fn prediction_error(
     py: Python<'_>,

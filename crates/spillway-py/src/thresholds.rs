@@ -1,5 +1,5 @@
-//! What the search for thresholds of taggers takes from the simulator: distributions of sizes, and
-//! the thresholds that were published.
+//! What the search for taggers' thresholds takes from the simulator: distributions of sizes, and
+//! published thresholds.
 
 use crate::errors;
 use pyo3::prelude::*;
@@ -14,8 +14,9 @@ pub fn published_thresholds() -> Vec<(&'static str, Vec<u64>)> {
     tagging::published().collect()
 }
 
-/// The points of a distribution, given as the key `sizes` of a traffic section takes it: sizes in
-/// bytes, and the probability of a size up to each. Files are relative to `folder`.
+/// The points of a distribution, which is given in the form of the key `sizes` of a traffic
+/// section. A point is a size in bytes, and the probability of a size up to it. Files are relative
+/// to `folder`.
 #[pyfunction]
 pub fn size_points(py: Python<'_>, sizes: &str, folder: PathBuf) -> PyResult<Vec<(f64, f64)>> {
     let given = Table::from_iter([("sizes".to_owned(), Value::String(sizes.to_owned()))]);

@@ -53,8 +53,8 @@ impl Drop {
     }
 }
 
-/// Pushes out a packet of a queue to make room for an arrival: the last one or, if `worst`, the one
-/// whose flow had the most bytes left when it was sent.
+/// Pushes out a packet of a queue to make room for an arrival. It is the last packet or, if
+/// `worst`, the packet whose flow had the most bytes left when the packet was sent.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct PushOut {
     /// The queue.
@@ -81,7 +81,7 @@ impl PushOut {
     }
 }
 
-/// What happens to a packet: it may be marked, or dropped early.
+/// What happens to a packet: it passes, it is marked, or it is dropped early.
 #[pyclass(eq, frozen, rename_all = "SCREAMING_SNAKE_CASE", module = "spillway.plugins")]
 #[derive(Clone, Copy, PartialEq)]
 pub enum Verdict {
@@ -135,7 +135,7 @@ pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<policy::Verdict> {
     })
 }
 
-/// The numbers of the table `aqm` that an answer of `sample` may have.
+/// The numbers of the table `aqm` that an answer of `sample` may contain.
 const NUMBERS: [&str; 8] = [
     "min_bytes",
     "max_bytes",
@@ -172,7 +172,7 @@ pub fn sample(answer: &Bound<'_, PyAny>) -> PyResult<Option<AqmSample>> {
     }))
 }
 
-/// A number of an answer of `sample`, if it has it.
+/// A number of an answer of `sample`, if the answer contains it.
 fn number_named<'py, T: FromPyObjectOwned<'py>>(
     given: &Bound<'py, PyDict>,
     name: &str,

@@ -31,7 +31,8 @@ impl Window {
         Ok(())
     }
 
-    /// Below it the window grows by what is acknowledged, from it on by one segment per round trip.
+    /// Below it the window grows by the bytes that are acknowledged, from it on by one segment per
+    /// round trip.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh
@@ -90,7 +91,8 @@ impl Window {
         self.0.cut_to(bytes);
     }
 
-    /// Whether a cut for a mark holds. Meanwhile there is no other one, and no growth.
+    /// Whether a cut for a mark holds. While it does, there is no other cut for a mark, and no
+    /// growth.
     fn is_held(&self, ack: &Ack) -> bool {
         self.0.holds(ack.una)
     }
@@ -109,8 +111,8 @@ impl Window {
     }
 }
 
-/// The largest window without a pace. With a larger one an endless flow could go on sending at one
-/// time without end.
+/// The largest window without a pace. With a larger window, an endless flow could go on sending for
+/// ever at one moment.
 const LARGEST_WINDOW: u64 = 1 << 32;
 
 fn bounded(window: window::Window) -> PyResult<window::Window> {
@@ -142,7 +144,7 @@ pub struct Ack {
     now_ps: u64,
     /// The bytes that it is the first to acknowledge.
     acked: u64,
-    /// The bytes that are newly known to have arrived, also behind a gap.
+    /// The bytes that are newly known to have arrived, including those behind a gap.
     delivered: u64,
     /// The round trip of the packet that it acknowledges.
     rtt_ps: u64,
@@ -196,14 +198,14 @@ impl Ack {
 pub struct Access {
     /// The rate of its host's line, in bits per second.
     rate_bps: u64,
-    /// The round trip of the empty network; with `knows_base_rtt` that of the flow's own path,
-    /// unless the scenario asks for the network's.
+    /// The round trip of the empty network. With `knows_base_rtt`, the round trip of the flow's own
+    /// path, unless the scenario asks for that of the network.
     base_rtt_ps: u64,
 }
 
 unchanging!(Hop, Ack, Access);
 
-/// The controller of one flow. If it fails the window stays as it is, and the run ends with the
+/// The controller of one flow. If it fails, the window stays as it is, and the run ends after this
 /// event.
 #[derive(Debug)]
 struct Control {
@@ -231,7 +233,7 @@ impl Clone for Control {
 }
 
 impl Control {
-    /// Calls a hook with the window and another argument. False if there is no such hook.
+    /// Calls a hook with the window and another argument. Returns false if there is no such hook.
     fn ask<'a, A: Arguments>(
         &'a self,
         hook: Hook,

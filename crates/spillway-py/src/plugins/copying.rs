@@ -1,7 +1,8 @@
 //! Copies of plug-ins, for copies of a run.
 //!
-//! An object is copied as Python's `copy.deepcopy` does it. What several objects of a run share,
-//! such as a model, their copies share, too. A copy of a run has its own first exception.
+//! An object is copied as Python's `copy.deepcopy` does it. If several objects of a run share
+//! another object, such as a model, their copies share its copy. A copy of a run has a first
+//! exception of its own.
 
 use super::failure::Failure;
 use pyo3::prelude::*;
@@ -17,12 +18,12 @@ struct Making {
 }
 
 thread_local! {
-    /// The one that this thread is making.
+    /// The copy that this thread is making.
     static MAKING: RefCell<Option<Making>> = const { RefCell::new(None) };
 }
 
-/// Copies a run with its plug-ins. The copies' exceptions, and that of an object that cannot be
-/// copied, go to `failure`.
+/// Copies a run with its plug-ins. `failure` gets the exceptions of the copies, and the exception
+/// of an object that cannot be copied.
 pub fn copying<T>(py: Python<'_>, failure: &Arc<Failure>, copy: impl FnOnce() -> T) -> T {
     let memo = PyDict::new(py).unbind();
     MAKING.set(Some(Making { failure: failure.clone(), memo }));
@@ -36,7 +37,7 @@ pub fn failure() -> Option<Arc<Failure>> {
     MAKING.with_borrow(|making| making.as_ref().map(|making| making.failure.clone()))
 }
 
-/// Has `copy` stand for `original` in all that is copied after it.
+/// Lets `copy` stand for `original` in everything that is copied afterwards.
 pub fn replace<T>(original: &Bound<'_, T>, copy: &Bound<'_, T>) -> PyResult<()> {
     memo(original.py()).set_item(original.as_ptr() as usize, copy.as_any())
 }
@@ -52,7 +53,7 @@ fn memo(py: Python<'_>) -> Bound<'_, PyDict> {
     MAKING.with_borrow(making).map_or_else(|| PyDict::new(py), |memo| memo.into_bound(py))
 }
 
-/// Copies of these classes are the objects themselves: they do not change.
+/// A copy of an object of these classes is the object itself, since it does not change.
 macro_rules! unchanging {
     ($($class:ty),+ $(,)?) => {
         $(

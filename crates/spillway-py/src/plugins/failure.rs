@@ -18,7 +18,7 @@ pub struct Origin {
     pub place: Option<u32>,
 }
 
-/// The first exception of all plug-ins in a run. After it no hook is called.
+/// The first exception of all plug-ins in a run. After an exception no hook is called.
 #[derive(Debug, Default)]
 pub struct Failure {
     has_failed: AtomicBool,
@@ -40,8 +40,9 @@ impl Failure {
         }
     }
 
-    /// The exception as users see it. Errors in settings and Ctrl-C stay as they are; anything else
-    /// becomes the cause of a `PluginError`. `time` is when it was raised, `None` before the run.
+    /// The exception as users see it. Errors in settings and Ctrl-C stay as they are. Any other
+    /// exception becomes the cause of a `PluginError`. `time` is the time at which it was raised,
+    /// `None` before the run.
     pub fn take(&self, py: Python<'_>, time: Option<Time>, places: &[String]) -> Option<PyErr> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (error, Origin { plugin, hook, place }) = first?;

@@ -1,4 +1,4 @@
-//! An instance of a plug-in. Its hooks are looked up once.
+//! An instance of a plug-in. Its hooks are looked up only once.
 
 use super::copying;
 use super::failure::{Failure, Origin};
@@ -56,8 +56,8 @@ pub trait Arguments: for<'py> PyCallArgs<'py> {}
 
 impl<T: for<'py> PyCallArgs<'py>> Arguments for T {}
 
-/// An instance with its hooks. Hooks that its class lacks are not called, and after a failure none
-/// is.
+/// An instance with its hooks. Hooks that its class lacks are not called. After a failure no hook
+/// is called.
 #[derive(Debug)]
 pub struct Instance {
     plugin: Arc<str>,
@@ -70,7 +70,8 @@ pub struct Instance {
 }
 
 impl Clone for Instance {
-    /// A copy of the object. If it cannot be copied there are no hooks, and the exception is kept.
+    /// A copy of the object. If the object cannot be copied, the copy has no hooks, and the
+    /// exception is kept.
     fn clone(&self) -> Instance {
         let failure = copying::failure().unwrap_or_else(|| self.failure.clone());
         let mut copy = Instance::none(&self.plugin, self.place, &failure);
@@ -118,8 +119,8 @@ impl Instance {
         self.bound[hook as usize].is_some()
     }
 
-    /// Calls a hook and reads its answer. Before that `show` updates the views that it is given.
-    /// `None` if there is no such hook, or it fails.
+    /// Calls a hook and reads its answer. Before the call, `show` updates the views that the hook
+    /// is given. Returns `None` if there is no such hook, or if it fails.
     pub fn call<T>(
         &self,
         hook: Hook,

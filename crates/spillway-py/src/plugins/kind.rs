@@ -63,7 +63,7 @@ impl Kind {
         &self.id
     }
 
-    /// The room in which such algorithms are listed.
+    /// The room in which algorithms of this kind are listed.
     pub fn room(&self) -> &str {
         &self.room
     }
@@ -83,7 +83,7 @@ impl Kind {
         Instance::none(&self.id, place, &self.failure)
     }
 
-    /// A new object of the class, after its start, with its hooks.
+    /// A new object of the class, after its `start` has been called, with its hooks.
     pub fn make<'py>(
         &self,
         py: Python<'py>,
@@ -112,7 +112,7 @@ impl Kind {
 
     fn read<'py>(&self, py: Python<'py>, section: &mut Section) -> PyResult<Bound<'py, PyDict>> {
         let given = PyDict::new(py);
-        // All names are asked for before any value is refused.
+        // All names are asked for before any value can be refused.
         for name in &self.parameters {
             if let Some(value) = section.raw(name) {
                 given.set_item(name, object_of(py, &value)?)?;

@@ -1,7 +1,7 @@
 //! Plug-ins: algorithms written in Python, behind the traits of compiled-in ones.
 //!
-//! Hooks are given copies, so nothing that Python keeps points into the simulator. The first
-//! exception ends the run; no hook is called after it.
+//! Hooks are given copies, so no object that Python keeps points into the simulator. The first
+//! exception ends the run. After it no hook is called.
 
 mod answers;
 mod control;
@@ -53,18 +53,18 @@ impl Plugins {
         extensions
     }
 
-    /// The indices of those that the scenario has named.
+    /// The indices of the plug-ins that the scenario has named.
     pub fn named(&self) -> Vec<usize> {
         let named = self.kinds.iter().enumerate().filter(|(_, kind)| kind.is_named());
         named.map(|(place, _)| place).collect()
     }
 
-    /// Forgets which of them have been named.
+    /// Forgets which plug-ins have been named.
     pub fn forget_named(&self) {
         self.kinds.iter().for_each(|kind| kind.forget_named());
     }
 
-    /// Whether there are none.
+    /// Whether there are no plug-ins.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }

@@ -15,7 +15,7 @@ use spillway_switch::sharing::{Count, Sharing};
 use spillway_switch::{Environment, QueueId};
 
 /// A plug-in at one switch. If it fails, it admits and passes every packet and has no counts, and
-/// the run ends with the event.
+/// the run ends after this event.
 #[derive(Debug)]
 pub struct Policy {
     instance: Instance,
@@ -24,7 +24,7 @@ pub struct Policy {
     period: Option<Time>,
     knows_packets: bool,
     passes_idle_ports: bool,
-    /// The flow and the first byte of the arriving packet, if the policy has `knows_packets`.
+    /// The flow and the first byte of the arriving packet, if the policy `knows_packets`.
     introduced: Option<(u32, u64)>,
 }
 
@@ -111,7 +111,8 @@ impl Policy {
         buffer: &spillway_switch::Buffer,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
-        // A sharing policy is introduced to packets; an AQM finds the names in the arrival.
+        // A sharing policy is told of the packet by `introduce`. For an AQM, the arrival names the
+        // flow.
         let named = Some((arrival.flow, arrival.seq)).filter(|_| self.knows_packets);
         let arrival = |view| (Arrival::of(arrival, self.introduced.or(named)), view);
         self.ask(hook, buffer, arrival, read)

@@ -14,13 +14,14 @@ use std::sync::Arc;
 /// A data packet that is to be sent, as a tagger sees it.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Packet {
-    /// Payload of its flow before it, in bytes; it counts anew after timeouts (`resets_after`).
+    /// Payload of its flow that comes before it, in bytes. The count begins anew after timeouts
+    /// (`resets_after`).
     sent: u64,
     /// Its payload in bytes.
     payload: u32,
-    /// With `knows_bounds`: the flow has at least this many bytes; 0 if nothing is known.
+    /// With `knows_bounds`: the flow has at least this many bytes. 0 if nothing is known.
     bound: u64,
-    /// With `knows_sizes`: payload of the flow in bytes; `None` for one that never ends.
+    /// With `knows_sizes`: payload of the flow in bytes; `None` for a flow that never ends.
     size: Option<u64>,
     /// Retransmission timeouts that its flow has had.
     timeouts: u32,
@@ -71,7 +72,7 @@ fn timeouts(given: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     whole(given).filter(|&number| number > 0).map(Some).ok_or_else(wrong)
 }
 
-/// A whole number, which `True` and `False` are not here.
+/// A whole number. `True` and `False` do not count as numbers here.
 fn whole<T: TryFrom<i64>>(given: &Bound<'_, PyAny>) -> Option<T> {
     let number: i64 = given.extract().ok().filter(|_| !given.is_instance_of::<PyBool>())?;
     T::try_from(number).ok()
@@ -83,7 +84,7 @@ fn flag(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     given.extract().map_err(wrong)
 }
 
-/// A tagger. If it fails a packet has the best level, and the run ends with the event.
+/// A tagger. If it fails, a packet has the best level, and the run ends after this event.
 #[derive(Debug)]
 struct PyTagger {
     instance: Instance,

@@ -1,4 +1,4 @@
-//! What policies in Python see: copies, with the names that the core uses.
+//! Copies of what policies in Python see, with the names that the core uses.
 
 use super::copying::unchanging;
 use pyo3::exceptions::PyIndexError;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use spillway_switch::buffer::Length;
 use spillway_switch::{Environment, QueueId, policy};
 
-/// A packet that is being decided about on arrival.
+/// An arriving packet about which the policy decides.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Arrival {
     /// When it arrives.
@@ -21,15 +21,15 @@ pub struct Arrival {
     first_rtt: bool,
     /// Whether it carries no data: an ack, or a part of a handshake.
     is_control: bool,
-    /// Its flow, if the policy has `knows_packets`; for an AQM that of its connection, which is the
-    /// flow that opened it.
+    /// For a sharing policy that `knows_packets`: the packet's flow. For an AQM that does: the
+    /// packet's connection, which has the number of the flow that opened it.
     flow: Option<u32>,
-    /// Its first byte within the flow, if the policy has `knows_packets`.
+    /// The packet's first byte within its flow, if the policy `knows_packets`.
     seq: Option<u64>,
 }
 
 impl Arrival {
-    /// `packet` is its flow and its first byte, if they are known.
+    /// `packet` is the packet's flow and its first byte, if they are known.
     pub fn of(arrival: &policy::Arrival, packet: Option<(u32, u64)>) -> Arrival {
         Arrival {
             now_ps: arrival.now.ps(),
@@ -44,7 +44,7 @@ impl Arrival {
     }
 }
 
-/// A packet that is about to be sent, whether it has waited or not.
+/// A packet that is about to be sent. It may have waited or not.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Departure {
     /// When it would be sent.
@@ -77,7 +77,7 @@ impl Departure {
     }
 }
 
-/// The switch or NIC of a policy, as the policy is told at its start.
+/// The switch or NIC of a policy. The policy gets it at its start.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Switch {
     /// Its number, in the order of the topology; hosts are numbered after all switches.
