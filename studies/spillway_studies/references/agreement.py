@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -234,6 +234,21 @@ def of_pairs(kind: str, count: int, there: Floats, here: Floats) -> Agreement:
         float(np.exp(np.mean(logs[1] - logs[0]))),
         [float(np.mean(abs(ratios - 1) <= bound)) for bound in WITHIN],
     )
+
+
+def of_classes(classes: Mapping[str, Booleans], there: Floats, here: Floats) -> list[Agreement]:
+    """Compares the flows of every class that are complete on both sides.
+
+    Classes with less than two such flows are left out.
+    """
+    import numpy as np
+
+    found = []
+    for name, members in classes.items():
+        both = members & np.isfinite(there) & np.isfinite(here)
+        if both.sum() > 1:
+            found.append(of_pairs(name, int(members.sum()), there[both], here[both]))
+    return found
 
 
 def bootstrap(flows: Floats | Sequence[Floats], p: float) -> tuple[float, float]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from spillway.base import parquet
+import pyarrow as pa
+
+from spillway.base import csv_file, parquet
+from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError, UncheckedWarning
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+ONE_RUN = "the flows and the output must be of one run"
 
 
 def foreign(path: Path) -> pa.Table:
@@ -25,8 +27,7 @@ def read(
     path: Path, content: str, columns: Sequence[str], may_lack: Sequence[str] = ()
 ) -> pa.Table:
     """A Parquet file with these columns; in the last ones, values may be missing."""
-    if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
+    check_file(path, f"it holds {content} of the reference run")
     table = foreign(path)
     wanted = [*columns, *may_lack]
     for column in wanted:
@@ -36,3 +37,37 @@ def read(
         if column in columns and table[column].null_count:
             raise ScenarioError(f"{path}: column {column}: some flows have no value")
     return table
+
+
+def table(file: Path) -> pa.Table:
+    """A table of a reference run, in Parquet or CSV."""
+    if file.suffix != ".csv":
+        return foreign(file)
+    try:
+        return csv_file.read(file)
+    except pa.ArrowException as error:
+        raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
+
+
+def arrays(
+    table: pa.Table, types: Mapping[str, str], file: Path, may_be_unknown: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    """The columns with these names and types.
+
+    Some may lack values, which `may_be_unknown` then has.
+    """
+    columns = taken(table, types, str(file), may_be_unknown=may_be_unknown)
+    known = {name: columns[name].fill_null(value) for name, value in may_be_unknown.items()}
+    return {name: column.to_numpy() for name, column in (columns | known).items()}
+
+
+def check_folder(folder: Path, layout: str) -> None:
+    """Refuses a folder that is not there; `layout` tells what it should hold."""
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", layout)
+
+
+def check_file(file: Path, hint: str) -> None:
+    """Refuses a file that is not there."""
+    if not file.is_file():
+        raise ScenarioError(f"there is no file {file}", hint)

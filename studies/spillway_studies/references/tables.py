@@ -2,26 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich.table import Table
+from rich.text import Text
+
+from spillway_studies.references.agreement import WITHIN, Agreement
+from spillway_studies.references.percentiles import Row
 
 _NAMES = ("sharing", "disc", "transport", "class", "flows", "count", "change")
+_SIDE_BY_SIDE = 7
+FLOW_BY_FLOW = "FCT flow by flow: Spillway's to the reference's"
 
 
-def shown_table(title: str, columns: Sequence[str]) -> Table:
+def shown_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]] = (), caption: str = ""
+) -> Table:
     """A table with these columns; names are aligned to the left, numbers to the right."""
-    from rich.table import Table
-
-    shown = Table(title=title)
+    shown = Table(title=title, caption=caption or None)
     for column in columns:
         is_name = column in _NAMES
         shown.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
+    for row in rows:
+        shown.add_row(*row)
     return shown
 
 
 def interval(ends: tuple[float, float]) -> str:
     """A range, from the least to the greatest."""
     return f"{ends[0]:.2f} .. {ends[1]:.2f}"
+
+
+def texts(names: Iterable[str], words: str = "left out: ") -> list[Text]:
+    """A line for each, behind the same words."""
+    return [Text(f"{words}{name}") for name in names]
+
+
+def percentiles(
+    title: str,
+    names: Sequence[str],
+    rows: Iterable[tuple[Sequence[str], Row]],
+    number: str = ".2f",
+    caption: str = "",
+) -> Table:
+    """Percentiles, the reference's and ours, each behind columns with names.
+
+    `number` is the format of both.
+    """
+    listed = list(rows)
+    drawn = ["over drawn paths"] if any(row.drawn for _, row in listed) else []
+    columns = [*names, "percentile", "reference", "95% interval", "ours", *drawn, "difference", ""]
+    lines = [
+        [
+            *named,
+            f"{100 * row.percentile:g}",
+            f"{row.reference:{number}}",
+            interval(row.interval),
+            f"{row.ours:{number}}",
+            *([interval(row.drawn)] if row.drawn else []),
+            f"{row.difference:+.1%}",
+            row.verdict,
+        ]
+        for named, row in listed
+    ]
+    return shown_table(title, columns, lines, caption)
+
+
+def flow_by_flow(
+    title: str, names: Sequence[str], found: Iterable[tuple[Sequence[str], Agreement]]
+) -> Table:
+    """How well flows agree one by one, each kind behind columns with names."""
+    columns = [*names, "flows", "matched", "correlation", "median ratio", "mean ratio"]
+    lines = (
+        [
+            *named,
+            each.flows,
+            f"{each.matched:,} of {each.count:,}",
+            f"{each.correlation:.3f}",
+            f"{each.median_ratio:.4f}",
+            f"{each.mean_ratio:.4f}",
+            *(f"{100 * share:.0f}%" for share in each.within),
+        ]
+        for named, each in found
+    )
+    return shown_table(title, [*columns, *within_columns()], lines)
+
+
+def within_columns() -> list[str]:
+    """The columns with the shares of flows that are within a bound."""
+    return [f"within {100 * bound:g}%" for bound in WITHIN]
+
+
+def changes(
+    run: str,
+    names: Sequence[str],
+    lines: Mapping[str, Sequence[float]],
+    number: Callable[[float], str],
+) -> list[Table]:
+    """Numbers with one setting changed: so many side by side as there is room for."""
+    return [
+        shown_table(
+            f"{run}: one change at a time",
+            ["change", *names[first : first + _SIDE_BY_SIDE]],
+            (
+                [change, *(number(value) for value in values[first : first + _SIDE_BY_SIDE])]
+                for change, values in lines.items()
+            ),
+        )
+        for first in range(0, len(names), _SIDE_BY_SIDE)
+    ]
