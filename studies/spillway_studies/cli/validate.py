@@ -17,7 +17,8 @@ from spillway.cli.output import FAILED, display
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from spillway_studies.references.agreement import Bounds
+    from spillway_studies.references import agreement
+    from spillway_studies.references import bounds as limits
 
 
 class Reference(enum.StrEnum):
@@ -92,9 +93,7 @@ def validate(
     if name in (Reference.linux, Reference.pfabric) and (paths or differences):
         option = "--paths" if paths else "--differences"
         raise ScenarioError(f"{option}: {name} is compared in one way alone", "leave it away")
-    if publish:
-        published.check(name, paths=paths, differences=differences, others=others)
-    shown: tuple[Mapping[str, Any], RenderableType, Bounds]
+    shown: tuple[Mapping[str, Any], RenderableType, agreement.Bounds | limits.Bounds]
     match name:
         case Reference.abm:
             flows = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
@@ -104,7 +103,7 @@ def validate(
             shown = discs.document, aqm_tables.table(discs), discs.bounds
         case Reference.credence:
             found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
-            shown = found.document, credence.table(found), found.bounds
+            shown = found.document, found.table, found.bounds
         case Reference.linux:
             kernel = linux.linux(folder, jobs=jobs)
             shown = kernel.document, linux_tables.table(kernel), kernel.bounds
