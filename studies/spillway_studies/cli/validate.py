@@ -67,7 +67,6 @@ def validate(
     from spillway.base.threads import processors
     from spillway_studies.references import (
         abm,
-        abm_tables,
         aqm,
         aqm_tables,
         credence,
@@ -97,7 +96,7 @@ def validate(
     match name:
         case Reference.abm:
             flows = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
-            shown = flows.document, abm_tables.table(flows), flows.bounds
+            shown = flows.document, flows.table, flows.bounds
         case Reference.aqm:
             discs = aqm.aqm(folder, jobs=jobs)
             shown = discs.document, aqm_tables.table(discs), discs.bounds

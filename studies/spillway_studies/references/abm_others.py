@@ -6,28 +6,21 @@ published output (inet-tub/ns3-datacenter, 40b8430, dump_sigcomm).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
-from spillway_studies.references.abm_flows import (
-    CUBIC,
-    DCTCP,
-    Experiment,
-    Flows,
-    in_order,
-    interval,
-    read_reference,
-    replay,
-)
-from spillway_studies.references.agreement import Verdict, percentile, verdict
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from spillway_studies.references.abm_flows import Flows, in_order, read_reference
+from spillway_studies.references.abm_runs import CUBIC, DCTCP, Experiment, replay
+from spillway_studies.references.bounds import Compared, Judged, Verdict, verdict
+from spillway_studies.references.percentiles import percentile, percentile_name
 
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
@@ -116,7 +109,7 @@ OTHERS = (
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Compared):
     """One percentile of one class: the published one and ours."""
 
     flows: str
@@ -127,11 +120,6 @@ class Place:
     """95% bootstrap interval of ours, by flow, or for incast by query."""
 
     @property
-    def difference(self) -> float:
-        """The difference of ours from the reference, as a fraction of it."""
-        return self.ours / self.reference - 1
-
-    @property
     def verdict(self) -> Verdict:
         """Ours compared with the reference or, failing that, the reference with our interval."""
         return verdict(self.difference, self.percentile, self.reference, self.interval)
@@ -139,7 +127,16 @@ class Place:
     @property
     def name(self) -> str:
         """A name such as "incast p99"."""
-        return f"{self.flows} p{100 * self.percentile:g}"
+        return percentile_name(self.flows, self.percentile)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The number as JSON."""
+        return vars(self) | {
+            "difference": self.difference,
+            "agrees": self.verdict is Verdict.near,
+            "verdict": self.verdict,
+        }
 
 
 @dataclass(frozen=True)
@@ -158,21 +155,14 @@ class Beside:
     @property
     def document(self) -> dict[str, Any]:
         """Everything, as JSON."""
-        places = [
-            asdict(place)
-            | {
-                "difference": place.difference,
-                "agrees": place.verdict is Verdict.near,
-                "verdict": place.verdict,
-            }
-            for place in self.places
-        ]
-        return asdict(self) | {"places": places}
+        return vars(self) | {"places": [place.document for place in self.places]}
 
     @property
-    def name(self) -> str:
-        """A name such as "cubic/CS"."""
-        return f"{self.transport}/{self.scheme}"
+    def judged(self) -> list[Judged]:
+        """The percentiles as bounds count them: none if the scheme is another one."""
+        run = f"{self.transport}/{self.scheme}"
+        places = self.places if self.is_of_program else []
+        return [place.judged(f"{run} {place.name}") for place in places]
 
 
 def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
@@ -194,9 +184,6 @@ def _with_answers(
     listed: pa.Table, flows: Flows, answer_bytes: int | None
 ) -> tuple[pa.Table, Flows]:
     """The flows with answers of another size."""
-    import numpy as np
-    import pyarrow as pa
-
     if answer_bytes is None:
         return listed, flows
     payload = np.where(flows.is_incast, answer_bytes, flows.payload)
@@ -208,8 +195,8 @@ def _with_answers(
 def _beside(other: Other, ours: Flows) -> Beside:
     places = []
     for (kind, p), reference in zip(PLACES, other.published, strict=True):
-        found = percentile(ours.slowdown[ours.are(kind)], p)
-        places.append(Place(kind, p, reference, found, interval(ours, kind, p)))
+        found = percentile(ours.slowdowns(kind), p)
+        places.append(Place(kind, p, reference, found, ours.interval(kind, p)))
     answer = int(ours.payload[ours.is_incast].max())
     return Beside(
         other.experiment.transport,

@@ -12,8 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway_studies.references import abm, abm_others, agreement, closed_form
-from spillway_studies.references.agreement import Verdict
+from spillway_studies.references import abm, abm_others, closed_form, percentiles
+from spillway_studies.references.abm_flows import in_order
+from spillway_studies.references.abm_measured import PLACES
+from spillway_studies.references.bounds import Verdict
+from spillway_studies.references.scenarios import HASHES
 
 RUNS = {"dctcp": "load0.4-burst0.5", "cubic": "load0.4-burst0.3"}
 SIZES = (2_000, 40_000, 65_000, 400_000, 2_000_000)
@@ -117,7 +120,7 @@ def test_a_broken_bound_is_the_status_and_the_last_line(command, folder):
         path = folder / "runs" / f"{experiment.transport}-dt-{experiment.load}.parquet"
         listed, reference = abm.read_reference(folder, experiment)
         scenario = abm.replay(experiment, listed, folder / "flows.parquet")
-        ours, _ = abm.in_order(listed, reference, spillway.run(scenario).flows)
+        ours, _ = in_order(listed, reference, spillway.run(scenario).flows)
         rows = zip(pq.read_table(path).to_pylist(), ours.fct_ns.tolist(), strict=True)
         pq.write_table(
             pa.Table.from_pylist([row | {"fct_ns": round(ns)} for row, ns in rows]), path
@@ -149,7 +152,7 @@ def test_a_query_s_flows_take_what_arithmetic_says(folder):
     found = abm.abm(folder, jobs=1).comparisons[0].ours
     slowest = 40_000 + 0.8 * (3 * 1454 + 4 * (10 * 1454 + 1054))
     size = BURST + ((BURST - 1) / 1400 + 1) * 64
-    percentile = found.percentiles[abm.PLACES.index(("incast", 0.99))]
+    percentile = found.percentiles[PLACES.index(("incast", 0.99))]
     assert percentile == pytest.approx(slowest / (80_000 + 0.8 * size), rel=0.03)
 
 
@@ -158,8 +161,8 @@ def test_paths_and_differences_are_further_runs(folder, monkeypatch):
     for comparison in abm.abm(folder, paths=1, jobs=1, differences=True).comparisons:
         assert len(comparison.drawn) == 1
         assert all(row.drawn is not None for row in comparison.rows)
-        own = next(e for e in abm.EXPERIMENTS if e.transport == comparison.transport)
-        hashes = [f"paths drawn, {each}" for each in abm.HASHES]
+        own = next(e for e in abm.EXPERIMENTS if e.transport == comparison.name)
+        hashes = [f"paths drawn, {each}" for each in HASHES]
         assert list(comparison.differences) == [*abm.DIFFERENCES, *own.differences, *hashes]
 
 
@@ -209,7 +212,7 @@ def test_a_number_agrees_that_is_near_and_is_undecided_inside_the_interval():
 
 
 def test_every_change_is_one_to_the_scenario():
-    scenario = abm.Scenario.load("abm")
+    scenario = spillway.Scenario.load("abm")
     for change in abm.DIFFERENCES:
         assert scenario.set(*change.split(", ")).resolved != scenario.resolved
 
@@ -217,8 +220,8 @@ def test_every_change_is_one_to_the_scenario():
 def test_the_interval_of_incast_resamples_queries():
     # Two queries, each all alike: a resampled median is one of both, never in between.
     groups = [np.full(10, 1.0), np.full(10, 5.0)]
-    assert agreement.bootstrap(groups, 0.5) == (1.0, 5.0)
-    assert agreement.bootstrap([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
+    assert percentiles.bootstrap(groups, 0.5) == (1.0, 5.0)
+    assert percentiles.bootstrap([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
 
 
 @pytest.mark.parametrize(
