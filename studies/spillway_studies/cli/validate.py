@@ -74,8 +74,6 @@ def validate(
         linux_tables,
         pfabric,
         pias,
-        pias_tables,
-        published,
         rdma,
         rdma_tables,
     )
@@ -111,7 +109,7 @@ def validate(
             shown = yaps.document, pfabric.table(yaps), yaps.bounds
         case Reference.pias:
             tagged = pias.pias(folder, paths=paths, jobs=jobs, differences=differences)
-            shown = tagged.document, pias_tables.table(tagged), tagged.bounds
+            shown = tagged.document, tagged.table, tagged.bounds
         case Reference.rdma:
             lossless = rdma.rdma(folder, jobs=jobs, differences=differences)
             shown = lossless.document, rdma_tables.table(lossless), lossless.bounds

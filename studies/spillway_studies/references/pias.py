@@ -2,109 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
 
-from spillway.run.run import run_whole
-from spillway.tasks.each import all_of
-from spillway.tasks.run import Report
-from spillway_studies.references.agreement import (
-    PERCENTILES,
-    Bounds,
-    Row,
-    bootstrap,
-    bounds,
-    percentile,
-)
-from spillway_studies.references.pias_files import Reference, runs
-from spillway_studies.references.pias_runs import DIFFERENCES, FIRST_NS, scenario
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from spillway_studies.references.bounds import bounds
+from spillway_studies.references.percentiles import PERCENTILES
+from spillway_studies.references.pias_compared import Comparison, compare, measured
+from spillway_studies.references.pias_files import runs
+from spillway_studies.references.pias_runs import DIFFERENCES, scenario
+from spillway_studies.references.scenarios import run_each
+from spillway_studies.references.tables import changes, percentiles, shown_table, texts
+from spillway_studies.references.validation import Validation
 
-    from spillway.scenario.scenario import Scenario
-
-    Booleans = npt.NDArray[np.bool_]
-    Floats = npt.NDArray[np.float64]
-
-_LONG_BYTES = 1_000_000
+_NAMES = [f"{100 * p:g}" for p in PERCENTILES]
+_WORDS = {"slowdown": "slowdown", "time": "time in us"}
 
 
-@dataclass(frozen=True)
-class Class:
-    """Flows that are not compared, for information: percentiles of their slowdowns."""
-
-    flows: str
-    count: int
-    reference: list[float]
-    ours: list[float]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of ours."""
-
-    fct_ns: Floats
-    """Completion times at the senders, in the order of the reference's flows; infinite if a flow is
-    not complete."""
-    drops: int
-    marks: int
-    timeouts: int
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One run of the reference, and ours."""
-
-    run: str
-    count: int
-    """The number of flows that are compared."""
-    rows: list[Row]
-    others: list[Class]
-    counts: dict[str, int]
-    """Our drops, marks and timeouts."""
-    differences: dict[str, list[float]]
-    """The compared percentiles with one setting changed, by the change."""
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Everything, as JSON."""
-        rows = [
-            asdict(row) | {"difference": row.difference, "verdict": row.verdict}
-            for row in self.rows
-        ]
-        others = [asdict(each) for each in self.others]
-        return asdict(self) | {"rows": rows, "others": others}
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The outcome of a validation."""
-
-    comparisons: list[Comparison]
-    left_out: list[str]
-    """Files with flows that are no runs of PIAS."""
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Everything, as JSON, by the name of the run."""
-        by_run = {found.run: found.document for found in self.comparisons}
-        return by_run | {"left_out": self.left_out, "bounds": asdict(self.bounds)}
-
-    @property
-    def bounds(self) -> Bounds:
-        """The bounds of all compared percentiles."""
-        return bounds(
-            (f"{found.run} {row.name}", row.difference, row.verdict)
-            for found in self.comparisons
-            for row in found.rows
-        )
-
-
-def pias(folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = False) -> Validation:
+def pias(
+    folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = False
+) -> Validation[Comparison]:
     """PIAS's program (HKUST-SING/PIAS-NS2): 24 hosts, strict priorities, DCTCP, sprayed packets.
 
     `folder` holds the flows of runs with their times, `flows_WORKLOAD_pias_LOAD_ID.parquet`.
@@ -113,98 +33,61 @@ def pias(folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = Fal
     each setting that is changed.
     """
     references, left_out = runs(folder)
+    comparisons = []
     with TemporaryDirectory() as place:
-        comparisons = []
         for reference in references:
             given = scenario(reference, Path(place))
             drawn = [given.set({"seed": seed}) for seed in range(2, paths + 2)]
-            changes = DIFFERENCES if differences else {}
-            changed = [given.set(change) for change in changes.values()]
-            ours, *others = all_of(_run, [given, *drawn, *changed], jobs)
-            comparisons.append(
-                Comparison(
-                    reference.name,
-                    int(_compared(reference).sum()),
-                    _rows(reference, ours, others[:paths]),
-                    _others(reference, ours),
-                    {"drops": ours.drops, "marks": ours.marks, "timeouts": ours.timeouts},
-                    {
-                        change: [value for *_, value in _percentiles(reference, run)]
-                        for change, run in zip(changes, others[paths:], strict=True)
-                    },
-                )
-            )
-    return Validation(comparisons, left_out)
+            ways = DIFFERENCES if differences else {}
+            changes = {name: given.set(change) for name, change in ways.items()}
+            tried = run_each(measured, given, drawn, changes, jobs)
+            comparisons.append(compare(reference, tried))
+    return Validation(
+        comparisons,
+        {found.run: found.document for found in comparisons} | {"left_out": left_out},
+        _tables(comparisons, left_out),
+        bounds(judged for found in comparisons for judged in found.judged),
+    )
 
 
-def _run(scenario: Scenario, report: Report) -> Run:
-    """Our times of the reference's flows."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    result = run_whole(scenario, report)
-    flows = result.flows
-    flows = flows.filter(pc.greater_equal(flows["start_ps"], 1000 * FIRST_NS)).sort_by("flow_id")
-    fct = flows["acked_ps"].cast("double").fill_null(np.inf).to_numpy() / 1e3
-    summary = result.summary
-    timeouts = int(flows["timeouts"].to_numpy().sum())
-    return Run(fct, sum(summary["drops"].values()), summary["marks"], timeouts)
+def _tables(comparisons: Sequence[Comparison], left_out: Sequence[str]) -> list[Table | Text]:
+    """What agrees and what does not; then other flows, changed settings, and what is left out."""
+    parts: list[Table | Text] = []
+    for found in comparisons:
+        parts += [_compared(found), _others(found)]
+        if found.differences:
+            parts += _differences(found)
+    return [*parts, *texts(left_out)]
 
 
-def _compared(reference: Reference) -> Booleans:
-    """Short flows on connections that were used before."""
-    compared: Booleans = reference.is_short & ~reference.is_first
-    return compared
+def _compared(found: Comparison) -> Table:
+    counts = ", ".join(f"{number:,} {name}" for name, number in found.counts.items())
+    return percentiles(
+        f"{found.run}: {found.count:,} flows under 100 KB on used connections",
+        ["class"],
+        (([_WORDS[row.flows]], row) for row in found.rows),
+        ",.2f",
+        f"ours: {counts}",
+    )
 
 
-def _measures(reference: Reference, fct_ns: Floats) -> dict[str, Floats]:
-    """Slowdowns, and completion times in us, of the compared flows."""
-    compared = _compared(reference)
-    slowdown = fct_ns / reference.ideal_ns
-    return {"slowdown": slowdown[compared], "time": fct_ns[compared] / 1e3}
+def _others(found: Comparison) -> Table:
+    lines = []
+    for each in found.others:
+        pairs = zip(each.reference, each.ours, strict=True)
+        values = (f"{value:.2f}" for pair in pairs for value in pair)
+        lines.append([each.flows, f"{each.count:,}", *values])
+    return shown_table(
+        f"{found.run}: slowdowns of other flows, which are not compared",
+        ["class", "n", *(f"{name}{of}" for name in _NAMES for of in ("", ", ours"))],
+        lines,
+    )
 
 
-def _percentiles(reference: Reference, run: Run) -> list[tuple[str, float, float]]:
-    measures = _measures(reference, run.fct_ns).items()
-    return [(name, p, percentile(values, p)) for name, values in measures for p in PERCENTILES]
-
-
-def _rows(reference: Reference, ours: Run, drawn: list[Run]) -> list[Row]:
-    there = _measures(reference, reference.fct_ns)
-    here = [_percentiles(reference, run) for run in (ours, *drawn)]
-    rows = []
-    for place, (name, p, value) in enumerate(here[0]):
-        others = [found[place][2] for found in here[1:]]
-        rows.append(
-            Row(
-                name,
-                p,
-                percentile(there[name], p),
-                bootstrap(there[name], p),
-                value,
-                (min(others), max(others)) if others else None,
-            )
-        )
-    return rows
-
-
-def _others(reference: Reference, ours: Run) -> list[Class]:
-    """The flows that are not compared."""
-    short, first = reference.is_short, reference.is_first
-    long = reference.size_bytes >= _LONG_BYTES
-    classes = {
-        "under 100 KB, first": short & first,
-        "up to 1 MB, first": ~short & ~long & first,
-        "up to 1 MB, others": ~short & ~long & ~first,
-        "from 1 MB, first": long & first,
-        "from 1 MB, others": long & ~first,
+def _differences(found: Comparison) -> list[Table]:
+    lines = {
+        "reference": [row.reference for row in found.rows],
+        "none": [row.ours for row in found.rows],
     }
-    found = []
-    for name, members in classes.items():
-        if members.any():
-            there, here = (
-                [percentile((fct / reference.ideal_ns)[members], p) for p in PERCENTILES]
-                for fct in (reference.fct_ns, ours.fct_ns)
-            )
-            found.append(Class(name, int(members.sum()), there, here))
-    return found
+    names = [f"{row.flows} {100 * row.percentile:g}" for row in found.rows]
+    return changes(found.run, names, lines | found.differences, lambda value: f"{value:,.2f}")

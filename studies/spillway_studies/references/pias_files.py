@@ -5,20 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.base import csv_file
-from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-from spillway_studies.references.files import foreign
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Booleans = npt.NDArray[np.bool_]
-    Floats = npt.NDArray[np.float64]
-    Whole = npt.NDArray[np.int64]
+from spillway_studies.references.files import arrays, check_folder, foreign
+from spillway_studies.references.flow_lists import check, numbering
+from spillway_studies.references.kinds import Booleans, Floats, Whole
 
 HOSTS = 24
 """The hosts of the reference's network."""
@@ -65,6 +57,11 @@ class Reference:
         """Which flows are short."""
         return self.size_bytes < SHORT_BYTES
 
+    @property
+    def is_compared(self) -> Booleans:
+        """Which flows are compared: short ones on connections that were used before."""
+        return self.is_short & ~self.is_first
+
 
 def runs(folder: Path) -> tuple[list[Reference], list[str]]:
     """The runs in the folder, and the names of files with flows that are no runs of PIAS.
@@ -72,8 +69,7 @@ def runs(folder: Path) -> tuple[list[Reference], list[str]]:
     Raises:
         ScenarioError: there is none; one lacks something, or is of another workload or network.
     """
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    check_folder(folder, _LAYOUT)
     files = sorted(folder.glob("flows_*.parquet"))
     named = [(file, _NAME.fullmatch(file.name)) for file in files]
     found = [_run(file, *match.groups()) for file, match in named if match]
@@ -84,8 +80,6 @@ def runs(folder: Path) -> tuple[list[Reference], list[str]]:
 
 
 def _run(file: Path, workload: str, load: str, run_id: str) -> Reference:
-    import numpy as np
-
     if workload not in WORKLOADS or int(load) not in LOADS:
         loads = ", ".join(f"{known}" for known in LOADS)
         raise ScenarioError(
@@ -94,42 +88,22 @@ def _run(file: Path, workload: str, load: str, run_id: str) -> Reference:
         )
     types = dict.fromkeys(("src", "dst", "size_bytes", "start_ns"), "int64")
     types |= {"fct_ns": "double", "ideal_ns": "double", "first_on_conn": "bool"}
-    columns = taken(foreign(file), types, str(file))
-    values = [column.to_numpy() for column in columns.values()]
-    src, dst, size, start, fct, ideal, first = values
-    order = np.lexsort((size, dst, src, start))
+    columns = arrays(foreign(file), types, file)
+    check(str(file), columns, HOSTS, ("size_bytes", "fct_ns", "ideal_ns"), ("start_ns",))
+    order = numbering(columns)
     reference = Reference(
         f"{workload}_pias_{load}_{run_id}",
         workload,
         int(load),
         _WITHOUT_WARM_UP not in run_id,
-        *(column[order] for column in (src, dst, size, start, fct, ideal, first)),
+        *(column[order] for column in columns.values()),
     )
-    _check(file, reference)
-    return reference
-
-
-def _check(file: Path, run: Reference) -> None:
-    """Refuses flows that cannot be those of a run in the reference's network."""
-    for name, hosts in (("src", run.src), ("dst", run.dst)):
-        if ((hosts < 0) | (hosts >= HOSTS)).any():
-            raise ScenarioError(f"{file}: {name}: the network has the hosts 0 to {HOSTS - 1} only")
-    if (run.src == run.dst).any():
-        raise ScenarioError(f"{file}: a flow has the same src and dst")
-    for name, column in (
-        ("size_bytes", run.size_bytes),
-        ("fct_ns", run.fct_ns),
-        ("ideal_ns", run.ideal_ns),
-    ):
-        if (column <= 0).any():
-            raise ScenarioError(f"{file}: {name} must be above 0")
-    if (run.start_ns < 0).any():
-        raise ScenarioError(f"{file}: start_ns must not be below 0")
-    if not (run.is_short & ~run.is_first).any():
+    if not reference.is_compared.any():
         raise ScenarioError(
             f"{file}: no flow under {SHORT_BYTES // 1000} KB is on a used connection",
             "only such flows are compared",
         )
+    return reference
 
 
 def _check_means(path: Path, found: list[Reference]) -> None:
@@ -145,8 +119,7 @@ def _check_means(path: Path, found: list[Reference]) -> None:
             told = float(row[_MEAN])
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: {run.name}: {_MEAN} is no number") from error
-        compared = run.is_short & ~run.is_first
-        mean = float((run.fct_ns / run.ideal_ns)[compared].mean())
+        mean = float((run.fct_ns / run.ideal_ns)[run.is_compared].mean())
         if not abs(mean / told - 1) < 1e-3:
             raise ScenarioError(
                 f"{path}: {run.name}: {_MEAN} is {told:g} there, and {mean:g} in its flows",

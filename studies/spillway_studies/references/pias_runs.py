@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from spillway.base import parquet
 from spillway.scenario.scenario import Scenario
 from spillway_studies.references.pias_files import HOSTS, Reference
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 LEAVES, SPINES = 3, 2
 FULL_PACKET = 1_500
@@ -114,8 +113,6 @@ def scenario(reference: Reference, place: Path) -> Scenario:
 
 def _listed(reference: Reference) -> pa.Table:
     """The flows, behind those that warm up connections: one for every pair of hosts."""
-    import pyarrow as pa
-
     pairs = [(src, dst) for src in range(HOSTS) for dst in range(HOSTS) if src != dst]
     if not reference.is_warmed_up:
         pairs = []
