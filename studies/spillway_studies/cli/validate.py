@@ -68,7 +68,6 @@ def validate(
     from spillway_studies.references import (
         abm,
         aqm,
-        aqm_tables,
         credence,
         linux,
         linux_tables,
@@ -97,7 +96,7 @@ def validate(
             shown = flows.document, flows.table, flows.bounds
         case Reference.aqm:
             discs = aqm.aqm(folder, jobs=jobs)
-            shown = discs.document, aqm_tables.table(discs), discs.bounds
+            shown = discs.document, discs.table, discs.bounds
         case Reference.credence:
             found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
             shown = found.document, found.table, found.bounds

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from spillway.base import csv_file
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-from spillway_studies.references.files import foreign
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    Floats = npt.NDArray[np.float64]
-    Whole = npt.NDArray[np.int64]
+from spillway_studies.references.files import ONE_RUN, arrays, check_folder, foreign, table
+from spillway_studies.references.kinds import Floats, Whole
 
 _TRACE = re.compile(r"trace_n(\d+)_(.+)\.parquet")
-_ONE_RUN = "the flows and the output must be of one run"
 
 
 @dataclass(frozen=True)
@@ -59,33 +52,55 @@ class Listed:
     start_ns: Whole
 
 
-def traces(folder: Path) -> list[tuple[str, int, Path]]:
-    """The traces of the folder: disc, senders, file."""
-    found = [(_TRACE.fullmatch(file.name), file) for file in folder.iterdir()]
-    return sorted((match[2], int(match[1]), file) for match, file in found if match)
+@dataclass(frozen=True)
+class Found:
+    """What a folder holds. What it lacks is empty here."""
+
+    traces: list[tuple[str, int, Path]]
+    """Disc, senders, file."""
+    queues: list[Queue]
+    flows: Listed | None
+    times: dict[str, Floats]
+    """The completion times in ns, in the order of the list, by disc."""
+    left_out: list[str]
+    """What the folder lacks, or has but cannot be compared, in words."""
+
+
+def read_folder(folder: Path) -> Found:
+    """Everything in the folder but the packets of traces."""
+    check_folder(folder, "it holds the output of the reference")
+    named = [(_TRACE.fullmatch(file.name), file) for file in folder.iterdir()]
+    traces = sorted((match[2], int(match[1]), file) for match, file in named if match)
+    queues, flows = _queues(folder / "summary.csv"), _flows(folder / "F_flows.csv")
+    times = None if flows is None else _times(folder / "F_fct.parquet", len(flows.src))
+    left_out = []
+    if not traces:
+        left_out.append("there is no trace_nN_DISC.parquet: marks are not compared")
+    if queues is None:
+        left_out.append("there is no summary.csv: queues are not compared")
+    if times is None:
+        missing = "F_flows.csv" if flows is None else "F_fct.parquet"
+        left_out.append(f"there is no {missing}: completion times are not compared")
+    return Found(traces, queues or [], flows, times or {}, left_out)
 
 
 def read_trace(file: Path) -> Trace:
     """The packets of a trace."""
     types = dict.fromkeys(("enq_ps", "deq_ps"), "uint64")
     types |= dict.fromkeys(("found", "left"), "uint32")
-    return Trace(*_columns(foreign(file), types | {"marked": "bool"}, file))
+    return Trace(*arrays(foreign(file), types | {"marked": "bool"}, file).values())
 
 
-def read_queues(folder: Path) -> list[Queue] | None:
-    """The runs with endless senders; None if the folder has no summary."""
-    import pyarrow.compute as pc
-
-    file = folder / "summary.csv"
+def _queues(file: Path) -> list[Queue] | None:
+    """The runs with endless senders; None if there is no summary."""
     if not file.is_file():
         return None
-    table = _csv(file)
-    family = taken(table, {"family": "string"}, str(file))["family"]
+    summary = table(file)
+    family = taken(summary, {"family": "string"}, str(file))["family"]
     texts = dict.fromkeys(("disc", "cc"), "string")
     numbers = dict.fromkeys(("goodput_gbps", "q_mean", "q_p99"), "double")
-    columns = taken(
-        table.filter(pc.equal(family, "S")), {**texts, "n": "int64", **numbers}, str(file)
-    )
+    endless = summary.filter(pc.equal(family, "S"))
+    columns = taken(endless, {**texts, "n": "int64", **numbers}, str(file))
     values = zip(*(column.to_pylist() for column in columns.values()), strict=True)
     rows = [Queue(*row) for row in values]
     for row in rows:
@@ -95,52 +110,31 @@ def read_queues(folder: Path) -> list[Queue] | None:
     return rows
 
 
-def read_flows(folder: Path) -> Listed | None:
-    """The list of flows; None if the folder has none."""
-    file = folder / "F_flows.csv"
+def _flows(file: Path) -> Listed | None:
+    """The list of flows; None if there is none."""
     if not file.is_file():
         return None
-    names = ("src", "dst", "size_bytes", "start_ns")
-    listed = Listed(file, *_columns(_csv(file), dict.fromkeys(names, "int64"), file))
+    types = dict.fromkeys(("src", "dst", "size_bytes", "start_ns"), "int64")
+    listed = Listed(file, **arrays(table(file), types, file))
     if not len(listed.src):
         raise ScenarioError(f"{file}: there are no flows")
     return listed
 
 
-def read_times(folder: Path, listed: Listed) -> dict[str, Floats] | None:
-    """The completion times in ns, in the order of the list, by disc; None if there are none."""
-    import numpy as np
-
-    file = folder / "F_fct.parquet"
+def _times(file: Path, count: int) -> dict[str, Floats] | None:
+    """The completion times of so many flows by disc; None if there are none."""
     if not file.is_file():
         return None
     types = {"disc": "string", "flow": "int64", "fct_ns": "double"}
-    columns = taken(foreign(file), types, str(file))
-    disc = np.array(columns["disc"].to_pylist(), dtype=object)
-    flow, fct = (columns[name].to_numpy() for name in ("flow", "fct_ns"))
+    disc, flow, fct = arrays(foreign(file), types, file).values()
     if (fct <= 0).any():
         raise ScenarioError(f"{file}: fct_ns must be above 0")
     times = {}
     for name in sorted(set(disc.tolist())):
         rows = disc == name
         order = np.argsort(flow[rows])
-        if not np.array_equal(flow[rows][order], np.arange(len(listed.src))):
-            raise ScenarioError(
-                f"{file}: {name}: its flows are not 0 to {len(listed.src) - 1}, each once", _ONE_RUN
-            )
+        if not np.array_equal(flow[rows][order], np.arange(count)):
+            problem = f"{file}: {name}: its flows are not 0 to {count - 1}, each once"
+            raise ScenarioError(problem, ONE_RUN)
         times[name] = fct[rows][order]
     return times
-
-
-def _columns(table: pa.Table, types: Mapping[str, str], file: Path) -> Iterator[Any]:
-    """The columns with these names and types, as arrays."""
-    return (column.to_numpy() for column in taken(table, types, str(file)).values())
-
-
-def _csv(file: Path) -> pa.Table:
-    import pyarrow as pa
-
-    try:
-        return csv_file.read(file)
-    except pa.ArrowException as error:
-        raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
