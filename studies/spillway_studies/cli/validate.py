@@ -105,7 +105,7 @@ def validate(
             shown = kernel.document, linux_tables.table(kernel), kernel.bounds
         case Reference.pfabric:
             yaps = pfabric.pfabric(folder, jobs=jobs)
-            shown = yaps.document, pfabric.table(yaps), yaps.bounds
+            shown = yaps.document, yaps.table, yaps.bounds
         case Reference.pias:
             tagged = pias.pias(folder, paths=paths, jobs=jobs, differences=differences)
             shown = tagged.document, tagged.table, tagged.bounds

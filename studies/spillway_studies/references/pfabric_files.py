@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from spillway.base import csv_file
 from spillway.base.arguments import plain_int
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-from spillway_studies.references.files import foreign
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
+from spillway_studies.references.files import check_folder, foreign
+from spillway_studies.references.flow_lists import check
 
 HOSTS = 144
 """The hosts of the reference's network."""
@@ -63,8 +62,7 @@ def runs(folder: Path) -> Reference:
     Raises:
         ScenarioError: there is neither; one lacks something, or is of another network.
     """
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    check_folder(folder, _LAYOUT)
     found, left_out = [], []
     for file in sorted(folder.glob("flows_*.parquet")):
         name = file.stem.removeprefix("flows_")
@@ -91,8 +89,6 @@ def spines(flows: pa.Table) -> npt.NDArray[np.int64]:
 
 
 def _run(name: str, file: Path) -> Run:
-    import pyarrow as pa
-
     columns = taken(foreign(file), {**_TYPES, "core": "int64"}, str(file))
     flows = pa.table(columns)
     _check(str(file), flows)
@@ -101,8 +97,6 @@ def _run(name: str, file: Path) -> Run:
 
 def _small(path: Path) -> dict[str, pa.Table]:
     """The flows of every small case."""
-    import pyarrow as pa
-
     rows: dict[str, list[dict[str, int]]] = {}
     for number, row in csv_file.rows(path):
         try:
@@ -123,20 +117,9 @@ def _check(source: str, flows: pa.Table) -> None:
     """Refuses flows that cannot be those of a run in the reference's network."""
     if not flows.num_rows:
         raise ScenarioError(f"{source}: there are no flows")
-    column = {name: flows[name].to_numpy() for name in _TYPES}
-    for name in ("src", "dst"):
-        if ((column[name] < 0) | (column[name] >= HOSTS)).any():
-            raise ScenarioError(
-                f"{source}: {name}: the network has the hosts 0 to {HOSTS - 1} only"
-            )
-    if (column["src"] == column["dst"]).any():
-        raise ScenarioError(f"{source}: a flow has the same src and dst")
-    for name in ("size_bytes", "recv_fct_ns"):
-        if (column[name] <= 0).any():
-            raise ScenarioError(f"{source}: {name} must be above 0")
-    for name in ("start_ns", "data_drops", "timeouts"):
-        if (column[name] < 0).any():
-            raise ScenarioError(f"{source}: {name} must not be below 0")
+    columns = {name: flows[name].to_numpy() for name in _TYPES}
+    above_0, from_0 = ("size_bytes", "recv_fct_ns"), ("start_ns", "data_drops", "timeouts")
+    check(source, columns, HOSTS, above_0, from_0)
 
 
 def _is_sprayed(path: Path, flows: pa.Table) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import spillway
 from spillway import Scenario
-from spillway_studies.references import pfabric
+from spillway_studies.references.pfabric_runs import scenario_of
 from support import change
 
 RUN = "websearch_60_ecmp"
@@ -314,7 +314,7 @@ def test_the_scenario_is_the_reference_s_network(name):
 def test_runs_have_the_reference_s_peculiarities(tmp_path):
     file = tmp_path / "flows.csv"
     file.write_text("src,dst,size_bytes,start_ns\n0,1,1460,0\n", encoding="utf-8")
-    found, plain = pfabric.scenario_of(str(file)).resolved, Scenario.load("pfabric").resolved
+    found, plain = scenario_of(str(file)).resolved, Scenario.load("pfabric").resolved
     peculiar = {"probe_after": 0, "knows_receiver": True}
     assert found["transport"] == {**plain["transport"], **peculiar}
     peculiar = {"arrivals_first": True, "clocks": "exact"}
