@@ -70,7 +70,6 @@ def validate(
         aqm,
         credence,
         linux,
-        linux_tables,
         pfabric,
         pias,
         rdma,
@@ -102,7 +101,7 @@ def validate(
             shown = found.document, found.table, found.bounds
         case Reference.linux:
             kernel = linux.linux(folder, jobs=jobs)
-            shown = kernel.document, linux_tables.table(kernel), kernel.bounds
+            shown = kernel.document, kernel.table, kernel.bounds
         case Reference.pfabric:
             yaps = pfabric.pfabric(folder, jobs=jobs)
             shown = yaps.document, yaps.table, yaps.bounds

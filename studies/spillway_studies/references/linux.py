@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.table import Table
 
 from spillway.tasks.each import all_of
-from spillway_studies.references.agreement import Bounds, Verdict, bootstrap, bounds, percentile
+from spillway_studies.references.bounds import Compared, Judged, Verdict, bounds
+from spillway_studies.references.kinds import Floats
 from spillway_studies.references.linux_files import Run, Setting, runs
 from spillway_studies.references.linux_runs import measured
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+from spillway_studies.references.percentiles import bootstrap, percentile
+from spillway_studies.references.tables import interval, shown_table, texts
+from spillway_studies.references.validation import Validation
 
 WITHIN = {
     "goodput": 0.01,
@@ -30,6 +29,8 @@ WITHIN = {
     "p99": 0.15,
 }
 """How far a number of ours may be from the kernel's, as a share of it."""
+_SHARES = ", ".join(f"{name} within {100 * share:g}%" for name, share in WITHIN.items())
+_RULE = f"{_SHARES}, or within the kernel's own seeds"
 UNITS = {
     "goodput": "Mbit/s",
     "mean queue": "packets",
@@ -43,7 +44,7 @@ _OF_TRANSFERS = {"median": 0.5, "p99": 0.99}
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Compared):
     """One number of a setting: the mean over the kernel's seeds, and over ours."""
 
     name: str
@@ -53,11 +54,6 @@ class Row:
     interval: tuple[float, float] | None
     """95% bootstrap interval of a percentile of transfers, all of one run."""
     ours: float
-
-    @property
-    def difference(self) -> float:
-        """The difference of ours from the kernel's, as a fraction of it."""
-        return self.ours / self.reference - 1 if self.reference else math.inf
 
     @property
     def verdict(self) -> Verdict:
@@ -82,50 +78,16 @@ class Comparison:
     @property
     def document(self) -> dict[str, Any]:
         """Everything, as JSON."""
-        rows = [
-            asdict(row) | {"difference": row.difference, "verdict": row.verdict}
-            for row in self.rows
-        ]
-        return asdict(self.setting) | {"seeds": self.count, "rows": rows}
-
-
-@dataclass(frozen=True)
-class LinuxBounds(Bounds):
-    """The bounds of all numbers."""
+        rows = [row.document for row in self.rows]
+        return vars(self.setting) | {"seeds": self.count, "rows": rows}
 
     @property
-    def rule(self) -> str:
-        """The bounds in words."""
-        shares = [f"{name} within {100 * share:g}%" for name, share in WITHIN.items()]
-        return f"{', '.join(shares)}, or within the kernel's own seeds"
+    def judged(self) -> list[Judged]:
+        """All numbers, as bounds count them."""
+        return [row.judged(f"{self.setting.name} {row.name}") for row in self.rows]
 
 
-@dataclass(frozen=True)
-class Validation:
-    """The outcome of a validation."""
-
-    comparisons: list[Comparison]
-    left_out: list[str]
-    """Runs that are not compared, with the reason."""
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Everything, as JSON, by the name of the setting."""
-        by_name = {found.setting.name: found.document for found in self.comparisons}
-        return by_name | {"left_out": self.left_out, "bounds": asdict(self.bounds)}
-
-    @property
-    def bounds(self) -> LinuxBounds:
-        """The bounds of all compared numbers."""
-        found = bounds(
-            (f"{each.setting.name} {row.name}", row.difference, row.verdict)
-            for each in self.comparisons
-            for row in each.rows
-        )
-        return LinuxBounds(found.compared, found.undecided, found.broken)
-
-
-def linux(folder: Path, *, jobs: int = 2) -> Validation:
+def linux(folder: Path, *, jobs: int = 2) -> Validation[Comparison]:
     """Linux's TCP over its own queueing disciplines, one bottleneck, without jitter.
 
     `folder` holds runs.csv, queue.parquet, tcp.parquet and fct.parquet. Every run is run here, and
@@ -140,7 +102,13 @@ def linux(folder: Path, *, jobs: int = 2) -> Validation:
         pairs = [(run, own) for run, own in zip(found, ours, strict=True) if run.setting == setting]
         rows = list(_rows(setting, pairs))
         comparisons.append(Comparison(setting, len(pairs), rows))
-    return Validation(comparisons, left_out)
+    by_name = {each.setting.name: each.document for each in comparisons}
+    return Validation(
+        comparisons,
+        by_name | {"left_out": left_out},
+        [*(_table(each) for each in comparisons), *texts(left_out)],
+        bounds((judged for each in comparisons for judged in each.judged), _RULE),
+    )
 
 
 def _rows(
@@ -163,3 +131,24 @@ def _rows(
         reference, own = sum(there) / len(there), sum(here) / len(here)
         if reference or own:
             yield Row(name, reference, (min(there), max(there)), interval, own)
+
+
+def _table(found: Comparison) -> Table:
+    """What agrees and what does not, of one setting."""
+    lines = (
+        [
+            row.name,
+            UNITS[row.name],
+            f"{row.reference:,.2f}",
+            interval(row.seeds),
+            f"{row.ours:,.2f}",
+            f"{row.difference:+.1%}",
+            row.verdict,
+        ]
+        for row in found.rows
+    )
+    return shown_table(
+        f"{found.setting.name}: {'1 seed' if found.count == 1 else f'{found.count} seeds'}",
+        ["count", "unit", "kernel", "its seeds", "ours", "difference", ""],
+        lines,
+    )

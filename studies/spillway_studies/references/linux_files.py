@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from spillway.base import csv_file
-from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
-from spillway_studies.references.files import foreign
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    Floats = npt.NDArray[np.float64]
+from spillway_studies.references.files import arrays, check_file, check_folder, foreign
+from spillway_studies.references.kinds import Floats
 
 WINDOW_S = (10, 30)
 """The time of a run of endless flows that is compared."""
@@ -79,16 +74,27 @@ class Run:
 
     setting: Setting
     seed: int
-    starts_ms: list[int]
+    starts_ms: list[int] = field(default_factory=list)
     """When each endless flow starts, to a tenth of a second; none if that is not known."""
-    numbers: dict[str, float]
+    numbers: dict[str, float] = field(default_factory=dict)
     """What is compared of endless flows; of these alone it is known."""
-    recv_ms: Floats
+    recv_ms: Floats = field(default_factory=lambda: np.array([]))
     """The times of the transfers, until the receiver has the last byte."""
-    first_s: float
+    first_s: float = 0.0
     """When the first of them starts."""
-    pauses_ms: list[float]
+    pauses_ms: list[float] = field(default_factory=list)
     """How long after the answer to each the next one starts."""
+
+
+def numbers_of(goodput: float, lengths: Floats, drops: float, marks: float) -> dict[str, float]:
+    """What is compared of endless flows. `lengths` are samples of the queue."""
+    return {
+        "goodput": goodput,
+        "mean queue": float(lengths.mean()),
+        "p99 of the queue": float(np.percentile(lengths, 99)),
+        "drops": drops,
+        "marks": marks,
+    }
 
 
 def runs(folder: Path) -> tuple[list[Run], list[str]]:
@@ -97,11 +103,9 @@ def runs(folder: Path) -> tuple[list[Run], list[str]]:
     Raises:
         ScenarioError: a file or a column is missing, or a value cannot be.
     """
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    check_folder(folder, _LAYOUT)
     path = folder / "runs.csv"
-    if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", _LAYOUT)
+    check_file(path, _LAYOUT)
     rows = []
     for line, row in csv_file.rows(path):
         if None in row or None in row.values():
@@ -125,12 +129,9 @@ def runs(folder: Path) -> tuple[list[Run], list[str]]:
 
 def _table(path: Path, types: dict[str, str]) -> dict[str, dict[str, Floats]]:
     """The columns of a file, by the run."""
-    import numpy as np
-
-    if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", _LAYOUT)
-    table: pa.Table = foreign(path)
-    columns = {name: column.to_numpy() for name, column in taken(table, types, str(path)).items()}
+    check_file(path, _LAYOUT)
+    table = foreign(path)
+    columns = arrays(table, types, path)
     if "id" not in table.column_names:
         raise ScenarioError(f"{path}: there is no column id", _LAYOUT)
     names = np.asarray(table["id"].to_pylist(), dtype=str)
@@ -141,52 +142,50 @@ def _table(path: Path, types: dict[str, str]) -> dict[str, dict[str, Floats]]:
 
 
 def _run(path: Path, row: dict[str, str], tables: dict[str, dict[str, dict[str, Floats]]]) -> Run:
-    import numpy as np
-
-    name = row["id"]
-    setting = _setting(path, row)
-    queue, tcp, fct = (tables[file].get(name) for file in _FILES)
-    numbers: dict[str, float] = {}
-    starts: list[int] = []
-    pauses: list[float] = []
-    first, recv = 0.0, np.array([])
+    setting, where = _setting(path, row), f"{path}: {row['id']}"
+    queue, tcp, fct = (tables[file].get(row["id"]) for file in _FILES)
     if setting.size:
-        if fct is None:
-            raise ScenarioError(f"{path}: {name}: fct.parquet has no transfer of it")
-        order = np.argsort(fct["i"])
-        start_ms, done = 1e3 * fct["t0"][order], fct["done_ms"][order]
-        recv = fct["recv_ms"][order]
-        pauses = (start_ms[1:] - start_ms[:-1] - done[:-1]).tolist()
-        first = float(start_ms[0] / 1e3)
-        if first < 0 or not (recv > 0).all() or min(pauses, default=0) < 0:
-            raise ScenarioError(
-                f"{path}: {name}: transfers must come one after the other, in fct.parquet"
-            )
+        own = _transfers(where, fct)
     else:
-        if queue is None:
-            raise ScenarioError(f"{path}: {name}: queue.parquet has no sample of it")
-        is_seen = (queue["t_ms"] >= 1e3 * WINDOW_S[0]) & (queue["t_ms"] < 1e3 * WINDOW_S[1])
-        lengths = queue["qlen"][is_seen]
-        if not len(lengths):
-            problem = f"{path}: {name}: queue.parquet has no sample from {WINDOW_S[0]} s on"
-            raise ScenarioError(problem)
+        lengths = _lengths(where, queue)
         goodput, drops, marks = (_number(path, row, column) for column in _COUNTED)
-        numbers = {
-            "goodput": goodput,
-            "mean queue": float(lengths.mean()),
-            "p99 of the queue": float(np.percentile(lengths, 99)),
-            "drops": drops,
-            "marks": marks,
-        }
-        if tcp is not None:
-            flows = range(setting.flows)
-            seen = [tcp["t_ms"][tcp["flow"] == flow] for flow in flows]
-            # The first row comes within a tenth of a second of the start.
-            starts = [max(int(times.min()) - 50, 0) for times in seen if len(times)]
-        if len(starts) != setting.flows:
-            raise ScenarioError(f"{path}: {name}: tcp.parquet lacks one of its flows")
-    seed = int(_number(path, row, "seed"))
-    return Run(setting, seed, starts, numbers, recv, first, pauses)
+        numbers = numbers_of(goodput, lengths, drops, marks)
+        own = {"numbers": numbers, "starts_ms": _starts(where, tcp, setting.flows)}
+    return Run(setting, int(_number(path, row, "seed")), **own)
+
+
+def _transfers(where: str, fct: dict[str, Floats] | None) -> dict[str, Any]:
+    """What is known of transfers, by the fields of a run. `where` begins what is told of errors."""
+    if fct is None:
+        raise ScenarioError(f"{where}: fct.parquet has no transfer of it")
+    order = np.argsort(fct["i"])
+    start_ms, done, recv = 1e3 * fct["t0"][order], fct["done_ms"][order], fct["recv_ms"][order]
+    pauses = (start_ms[1:] - start_ms[:-1] - done[:-1]).tolist()
+    first = float(start_ms[0] / 1e3)
+    if first < 0 or not (recv > 0).all() or min(pauses, default=0) < 0:
+        problem = "transfers must come one after the other, in fct.parquet"
+        raise ScenarioError(f"{where}: {problem}")
+    return {"recv_ms": recv, "first_s": first, "pauses_ms": pauses}
+
+
+def _lengths(where: str, queue: dict[str, Floats] | None) -> Floats:
+    """The samples of the queue in the time that is compared."""
+    if queue is None:
+        raise ScenarioError(f"{where}: queue.parquet has no sample of it")
+    begin, end = WINDOW_S
+    lengths = queue["qlen"][(queue["t_ms"] >= 1e3 * begin) & (queue["t_ms"] < 1e3 * end)]
+    if not len(lengths):
+        raise ScenarioError(f"{where}: queue.parquet has no sample from {begin} s on")
+    return lengths
+
+
+def _starts(where: str, tcp: dict[str, Floats] | None, flows: int) -> list[int]:
+    """When endless flows start: the first row comes within a tenth of a second of that."""
+    seen = [] if tcp is None else [tcp["t_ms"][tcp["flow"] == flow] for flow in range(flows)]
+    starts = [max(int(times.min()) - 50, 0) for times in seen if len(times)]
+    if len(starts) != flows:
+        raise ScenarioError(f"{where}: tcp.parquet lacks one of its flows")
+    return starts
 
 
 def _number(path: Path, row: dict[str, str], column: str) -> float:

@@ -6,19 +6,18 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from spillway.base import parquet
 from spillway.run.simulation import Simulation
 from spillway.scenario.scenario import Scenario
 from spillway.tasks.run import Report
-from spillway_studies.references.linux_files import WINDOW_S, Run, Setting
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+from spillway_studies.references.kinds import Floats
+from spillway_studies.references.linux_files import WINDOW_S, Run, Setting, numbers_of
 
 FRAME, ACK, MSS = 1514, 66, 1448
 HOST_MBPS = 1_000
@@ -173,8 +172,6 @@ def _listed(run: Run, place: Path) -> Path:
 
     In the kernel the answer takes an RTT to come back. Ours is complete half an RTT later.
     """
-    import pyarrow as pa
-
     count = len(run.recv_ms)
     after = [[], *([flow] for flow in range(count - 1))]
     half = run.setting.rtt_ms * 5e5
@@ -196,8 +193,6 @@ def _listed(run: Run, place: Path) -> Path:
 
 def measured(run: Run, place: Path, report: Report) -> tuple[dict[str, float], Floats]:
     """Our numbers of a run of endless flows, or our times of its transfers, in ms."""
-    import numpy as np
-
     simulation = Simulation(scenario(run, place))
     if run.setting.size:
         return {}, _transfers(run, simulation, report)
@@ -208,23 +203,13 @@ def measured(run: Run, place: Path, report: Report) -> tuple[dict[str, float], F
     simulation.run_until(f"{end * 1000 - 1}ms", progress=report)
     drops, marks, delivered = (values.sum() for values in simulation.observe(names).values())
     seconds = end - begin - 0.001
-    queues = simulation.finish().queues
-    lengths = _lengths(queues)
-    numbers = {
-        "goodput": float(delivered * 8e-6 / seconds),
-        "mean queue": float(lengths.mean()),
-        "p99 of the queue": float(np.percentile(lengths, 99)),
-        "drops": float(drops / seconds),
-        "marks": float(marks / seconds),
-    }
-    return numbers, np.array([])
+    lengths = _lengths(simulation.finish().queues)
+    rates = (float(each / seconds) for each in (drops, marks))
+    return numbers_of(float(delivered * 8e-6 / seconds), lengths, *rates), np.array([])
 
 
 def _lengths(queues: Any) -> Floats:
     """The packets at the bottleneck, all of its queues together, at every sample."""
-    import numpy as np
-    import pyarrow.compute as pc
-
     here = pc.and_(pc.equal(queues["switch"], "leaf0"), pc.equal(queues["port"], 1))
     table = queues.filter(here)
     times, places = np.unique(table["time_ps"].to_numpy(), return_inverse=True)
@@ -238,8 +223,6 @@ def _transfers(run: Run, simulation: Simulation, report: Report) -> Floats:
     Data comes later than the kernel's by the delay of the way there, which the kernel does not
     have.
     """
-    import numpy as np
-
     name, count = "traffic.transfers.fct_ps", len(run.recv_ms)
     found: list[float] = []
     simulation.observe([name])
