@@ -73,7 +73,6 @@ def validate(
         pfabric,
         pias,
         rdma,
-        rdma_tables,
     )
 
     jobs = jobs or processors()
@@ -110,7 +109,7 @@ def validate(
             shown = tagged.document, tagged.table, tagged.bounds
         case Reference.rdma:
             lossless = rdma.rdma(folder, jobs=jobs, differences=differences)
-            shown = lossless.document, rdma_tables.table(lossless), lossless.bounds
+            shown = lossless.document, lossless.table, lossless.bounds
     document, tables, bounds = shown
     if publish:
         published.publish(name, document)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from spillway.base import parquet
 from spillway.formats.rdma.config import NotKnownError
+from spillway.formats.rdma.topology import Link
 from spillway.formats.rdma.translate import Translation, translate
 from spillway.scenario.scenario import Scenario
+from spillway_studies.references.kinds import Whole
 from spillway_studies.references.rdma_files import Reference
 from spillway_studies.references.rdma_network import TIERS, Network
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Whole = npt.NDArray[np.int64]
-
 _RECEIVING_PORT = 100
-_TAKEN = ("switch", "nic", "transport", "event")
+_TAKEN = ("completion", "routing", "switch", "nic", "transport", "event")
 """What a run has as `spillway import rdma` tells it."""
 
 
@@ -146,8 +145,6 @@ def _at(known: Mapping[str, Any], key: str) -> Any:
 
 def written(reference: Reference, place: Path, moved_by: int | None) -> Path:
     """Writes the list of flows. With a seed each start is moved by less than a microsecond."""
-    import pyarrow as pa
-
     file = place / f"{reference.name.replace('/', '-')}-{moved_by or 0}.parquet"
     flows = reference.flows
     columns = {"src": flows.src, "dst": flows.dst, "size_bytes": flows.size_bytes}
@@ -157,8 +154,6 @@ def written(reference: Reference, place: Path, moved_by: int | None) -> Path:
 
 def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
     """When flows start, from the start of our run; with a seed, less than a microsecond later."""
-    import numpy as np
-
     starts = (reference.flows.start_ns - reference.begin_ns) * 1_000
     if moved_by is None:
         return starts
@@ -167,7 +162,7 @@ def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
 
 def described(reference: Reference, told: Translation, flows: Path) -> dict[str, Any]:
     """The scenario of a run, with these flows: what is told of it, and what is compared."""
-    network, settings = reference.network, told.scenario
+    settings = told.scenario
     begin = reference.begin_ns
     last = max(int(reference.flows.start_ns.max()) + 1_000, reference.window_ns[1])
     record: dict[str, Any] = {"drops": False, "pauses": True}
@@ -179,49 +174,37 @@ def described(reference: Reference, told: Translation, flows: Path) -> dict[str,
         # Samples at the start, in the middle and at the end.
         record["windows"] = list(range(len(reference.flows.src)))
         record["window_interval"] = f"{end - middle}ns"
-    routing: dict[str, Any] = {"kind": "ecmp"}
-    if network.has_choices:
-        routing |= {"hash": "murmur3", "next_hops": reference.hop_order}
     return {
         "name": reference.name.replace("/", "-"),
         "duration": f"{last - begin}ns",
         "stop": f"{max(reference.stop_ns, last) - begin}ns",
-        "completion": "last-ack",
-        "topology": _topology(network) | {"base_rtt": settings["topology"]["base_rtt"]},
-        "routing": routing,
         **{key: settings[key] for key in _TAKEN if key in settings},
+        "topology": {**settings["topology"], "clocks": "exact", **_graph(reference.network)},
         "traffic": [{"name": "flows", "kind": "flows", "file": str(flows.resolve())}],
         "record": record,
     }
 
 
-def _topology(network: Network) -> dict[str, Any]:
+def _graph(network: Network) -> dict[str, list[dict[str, str]]]:
+    """The tables of the topology, with rates and delays as whole bits and nanoseconds."""
+    topology = network.topology
     links = sorted(
-        (link for link in network.links if min(link.a, link.b) >= network.hosts),
+        (link for link in topology.links if {link.a, link.b} <= topology.switch_set),
         key=lambda link: (min(link.a, link.b), max(link.a, link.b)),
     )
-    hosts = [network.ports[host][0] for host in range(network.hosts)]
-    found: dict[str, Any] = {
-        "kind": "graph",
-        "whole_ns": True,
-        "clocks": "exact",
-        "switch": [
-            {"name": f"n{switch}", "tier": network.tiers[switch]} for switch in network.switches
-        ],
+    tables = {
+        "switch": [{"name": f"n{node}", "tier": tier} for node, tier in network.tiers.items()],
         "host": [
-            {"name": f"n{port.node}", "switch": f"n{port.neighbour}"}
-            | _line(port.rate_bps, port.delay_ns)
-            for port in hosts
+            {"name": f"n{host}", "switch": f"n{topology.switch(host)}"} | _line(topology.link(host))
+            for host in topology.hosts
+        ],
+        "link": [
+            {"a": f"n{min(link.a, link.b)}", "b": f"n{max(link.a, link.b)}"} | _line(link)
+            for link in links
         ],
     }
-    if links:
-        found["link"] = [
-            {"a": f"n{min(link.a, link.b)}", "b": f"n{max(link.a, link.b)}"}
-            | _line(link.rate_bps, link.delay_ns)
-            for link in links
-        ]
-    return found
+    return {name: rows for name, rows in tables.items() if rows}
 
 
-def _line(rate_bps: int, delay_ns: int) -> dict[str, str]:
-    return {"rate": f"{rate_bps}bps", "delay": f"{delay_ns}ns"}
+def _line(link: Link) -> dict[str, str]:
+    return {"rate": f"{link.rate_bps}bps", "delay": f"{link.delay_ns}ns"}

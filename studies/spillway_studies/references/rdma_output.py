@@ -1,0 +1,259 @@
+"""The output of a run of the public RDMA simulator: queue, progress, times and pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from spillway.base.errors import ScenarioError
+from spillway.formats.rdma.config import Config, text_of
+from spillway_studies.references.files import arrays, table
+from spillway_studies.references.kinds import Booleans, Floats, Whole
+from spillway_studies.references.rdma_network import Network
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The flows of a run, in the order of its file."""
+
+    src: Whole
+    dst: Whole
+    size_bytes: Whole
+    start_ns: Whole
+    """In the simulator's time, which cuts decimals of a second to whole nanoseconds."""
+    priorities: frozenset[int]
+    receiving_ports: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of one port, at regular times."""
+
+    time_ns: Whole
+    queue_bytes: Floats
+    node: int
+    """The switch."""
+    neighbour: int
+    """The node that the port leads to."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What each flow had sent and got acknowledged, at regular times."""
+
+    time_ns: Whole
+    acked_bytes: Floats
+    """A row for each flow, in the order of the list, and a column for each time."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The completion times of all flows, in the order of the list."""
+
+    fct_ns: Floats
+    """Infinite for a flow that is not complete, and no number for one of which nothing is told."""
+    ideal_ns: Floats
+    """What the simulator takes for the time of the flow alone."""
+
+    @property
+    def is_known(self) -> Booleans:
+        """Of which flows something is told."""
+        return ~np.isnan(self.fct_ns)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether some flow is complete."""
+        return bool(np.isfinite(self.fct_ns).any())
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """The pauses of a run: one for each time that a port was paused."""
+
+    node: Whole
+    """The node that was paused."""
+    time_ns: Floats
+    """How long."""
+    open_at_end: int
+    """How many more had not ended when the run did."""
+
+
+def read_queue(
+    file: Path, config: Config, network: Network, flows: Listed, lacks: list[str]
+) -> Queue | None:
+    """The queue of one port; none if the file has those of several, or next to no samples."""
+    listed = table(file)
+    if "port" in listed.column_names:
+        lacks.append(f"{file.name} names ports, of which there may be several: it is not compared")
+        return None
+    if (port := _sampled(config, network, flows)) is None:
+        lacks.append(f"no REF_Q_PORTS tells the port of {file.name}: the queue is not compared")
+        return None
+    types = {"time_ns": "int64", "queue_bytes": "double"}
+    time, length = arrays(listed, types, file).values()
+    if len(time) < 3:
+        # A run that was not meant to record its queue has two samples at most.
+        lacks.append(f"{file.name} has less than three samples: the queue is not compared")
+        return None
+    steps = {int(step) for step in time[1:] - time[:-1]}
+    if len(steps) != 1 or min(steps) <= 0:
+        raise ScenarioError(f"{file}: its times are not at equal distances")
+    return Queue(time, length, *port)
+
+
+def _sampled(config: Config, network: Network, flows: Listed) -> tuple[int, int] | None:
+    """The switch whose queue was sampled, and the node that its port leads to.
+
+    Without a word about it that is the port to the only receiver; none if there are several.
+    """
+    # A key of the programs that made such runs, which the public one does not have.
+    told = config.unknown.get("REF_Q_PORTS")
+    if told is None:
+        receivers = {int(node) for node in flows.dst}
+        receiver = receivers.pop()
+        return None if receivers else (network.topology.switch(receiver), receiver)
+    words = told.split()
+    whole = [int(word) for word in words if word.isdecimal()]
+    if len(words) != 3 or len(whole) != 3 or whole[0] != 1 or whole[1] not in network.tiers:
+        raise ScenarioError(
+            f"{config.file}: REF_Q_PORTS names not one port of a switch",
+            "it is 1, the switch, and its port, counted from 1 in the order of links",
+        )
+    _, node, port = whole
+    neighbours = network.neighbours(node)
+    if not 1 <= port <= len(neighbours):
+        raise ScenarioError(f"{config.file}: REF_Q_PORTS: switch {node} has no port {port}")
+    return node, neighbours[port - 1]
+
+
+def _order(listed: pa.Table, flows: Listed, file: Path) -> Whole:
+    """The place of each row's flow in the list: the k-th of a pair has the port 10,000 + k."""
+    return _places(_rows(listed, ("src", "dst", "sport"), file), _named(flows), file)
+
+
+def _rows(listed: pa.Table, names: Sequence[str], file: Path) -> Iterator[tuple[int, ...]]:
+    """The rows of columns with whole numbers."""
+    columns = arrays(listed, dict.fromkeys(names, "int64"), file)
+    return zip(*(column.tolist() for column in columns.values()), strict=True)
+
+
+def _named(flows: Listed) -> dict[tuple[int, ...], int]:
+    """The place of each flow, by sender, receiver and source port."""
+    counts: dict[tuple[int, int], int] = {}
+    found: dict[tuple[int, ...], int] = {}
+    for place, pair in enumerate(zip(flows.src.tolist(), flows.dst.tolist(), strict=True)):
+        number = counts.get(pair, 0)
+        counts[pair] = number + 1
+        found[(*pair, 10_000 + number)] = place
+    return found
+
+
+def _places(
+    wanted: Iterable[tuple[int, ...]], named: Mapping[tuple[int, ...], int], file: Path
+) -> Whole:
+    """The places of flows that are named."""
+    found = []
+    for name in wanted:
+        if name not in named:
+            raise ScenarioError(f"{file}: it has a flow that is not listed: {name}")
+        found.append(named[name])
+    return np.array(found, dtype=np.int64)
+
+
+def read_progress(file: Path, flows: Listed, lacks: list[str]) -> Progress | None:
+    """What flows have sent; none if no flow is told, or several have the sender and port told."""
+    names = ("time_ns", "src", "sport", "snd_una")
+    time, src, sport, acked = arrays(table(file), dict.fromkeys(names, "int64"), file).values()
+    by_sender: dict[tuple[int, ...], int]
+    by_sender = {(name[0], name[2]): place for name, place in _named(flows).items()}
+    reason = None
+    if not len(time):
+        reason = "has no rows"
+    elif len(by_sender) != len(flows.src):
+        reason = "tells flows by sender and port, which two have in common"
+    if reason is not None:
+        lacks.append(f"{file.name} {reason}: rates are not compared")
+        return None
+    place = _places(zip(src.tolist(), sport.tolist(), strict=True), by_sender, file)
+    times = np.unique(time)
+    found = np.full((len(flows.src), len(times)), np.nan)
+    found[place, np.searchsorted(times, time)] = acked
+    # A flow that has ended is not told any more: it is complete.
+    for row, size in zip(found, flows.size_bytes.tolist(), strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        if len(known):
+            row[known[-1] + 1 :] = size
+            row[: known[0]] = 0
+    return Progress(times, np.nan_to_num(found))
+
+
+def read_completed(
+    file: Path, unfinished: Path | None, flows: Listed, lacks: list[str]
+) -> Completed | None:
+    """Completion times; none if the file has no flows.
+
+    Flows that it does not have are not complete if the other file has them, and else not known.
+    """
+    listed = table(file)
+    place = _order(listed, flows, file)
+    if len(set(place.tolist())) < len(place):
+        raise ScenarioError(f"{file}: a flow is in it twice")
+    types = {"size_bytes": "int64", "fct_ns": "double", "ideal_fct_ns": "double"}
+    unknown = dict.fromkeys(("fct_ns", "ideal_fct_ns"), np.inf)
+    size, fct, ideal = arrays(listed, types, file, unknown).values()
+    if (size != flows.size_bytes[place]).any() or (fct <= 0).any() or (ideal <= 0).any():
+        raise ScenarioError(f"{file}: sizes are not those of the list, or times not above 0")
+    found = Completed(*(np.full(len(flows.src), np.nan) for _ in range(2)))
+    if unfinished is not None:
+        found.fct_ns[_order(table(unfinished), flows, unfinished)] = np.inf
+    found.fct_ns[place], found.ideal_ns[place] = fct, ideal
+    known = int(found.is_known.sum())
+    if not known:
+        lacks.append(f"{file.name} has no flows: completion times are not compared")
+        return None
+    if known < len(flows.src):
+        lacks.append(
+            f"{file.name} has {known} of {len(flows.src)} flows: the others are not compared"
+        )
+    if open_ones := int(np.isinf(found.fct_ns).sum()):
+        lacks.append(
+            f"{open_ones} of {known} flows are not complete there: how many are is compared, "
+            "and not their times"
+        )
+    return found
+
+
+def read_pauses(file: Path | None, counts: Path, config: Config, network: Network) -> Pauses | None:
+    """The pauses of a run that have ended. Without a list there are none, if no frame was sent."""
+    if not config.flag("PFC_ON"):
+        return None
+    if file is None:
+        frames = _count(counts, "link_tx_pfc")
+        return Pauses(np.array([], dtype=np.int64), np.array([]), 0) if frames == 0 else None
+    begun: dict[tuple[int, int], int] = {}
+    node_of, lasted = [], []
+    rows = _rows(table(file), ("time_ns", "node", "port", "pause"), file)
+    for row, (time, node, port, pause) in enumerate(rows, 1):
+        if node not in network.topology.links_of:
+            raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
+        if pause:
+            begun.setdefault((node, port), time)
+        elif (node, port) in begun:
+            node_of.append(node)
+            lasted.append(time - begun.pop((node, port)))
+    return Pauses(np.array(node_of, dtype=np.int64), np.array(lasted, dtype=float), len(begun))
+
+
+def _count(file: Path, name: str) -> int | None:
+    """A count of a run's summary, if there is one."""
+    if not file.is_file():
+        return None
+    for line in text_of(file).splitlines():
+        words = line.split()
+        if words[:1] == [name] and len(words) > 1 and words[1].isdigit():
+            return int(words[1])
+    return None
