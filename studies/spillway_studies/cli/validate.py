@@ -17,8 +17,7 @@ from spillway.cli.output import FAILED, display
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from spillway_studies.references import agreement
-    from spillway_studies.references import bounds as limits
+    from spillway_studies.references.bounds import Bounds
 
 
 class Reference(enum.StrEnum):
@@ -87,7 +86,7 @@ def validate(
     if name in (Reference.linux, Reference.pfabric) and (paths or differences):
         option = "--paths" if paths else "--differences"
         raise ScenarioError(f"{option}: {name} is compared in one way alone", "leave it away")
-    shown: tuple[Mapping[str, Any], RenderableType, agreement.Bounds | limits.Bounds]
+    shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
             flows = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)

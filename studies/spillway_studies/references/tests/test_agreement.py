@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from spillway.base.errors import ScenarioError
-from spillway_studies.references import agreement
-from spillway_studies.references.agreement import Flows, Row, Verdict
+from spillway_studies.references import bounds, credence_flows, percentiles
+from spillway_studies.references.bounds import Verdict
+from spillway_studies.references.credence_flows import Flows
+from spillway_studies.references.percentiles import Row
 
 
 def test_percentiles_follow_the_reference_s_rule():
     values = np.arange(1.0, 201.0)
     # sorted[int(200 * 0.95) - 1] is the 190th.
-    assert [agreement.percentile(values, p) for p in agreement.PERCENTILES] == [100, 190, 198]
-    assert agreement.percentile(np.array([7.0]), 0.5) == 7
+    assert [percentiles.percentile(values, p) for p in percentiles.PERCENTILES] == [100, 190, 198]
+    assert percentiles.percentile(np.array([7.0]), 0.5) == 7
 
 
 @pytest.mark.parametrize(
@@ -40,15 +42,15 @@ def test_nothing_is_decided_inside_the_reference_s_own_interval():
 def test_the_closing_line_counts_and_names_what_differs():
     rule = "medians within 5%, tails within 15%"
     kept = [("lqd short p50", 0.04, Verdict.near), ("lqd short p95", -0.1, Verdict.near)]
-    assert agreement.bounds(kept).sentence == f"of 2 numbers 2 agree; {rule}"
+    assert bounds.bounds(kept).sentence == f"of 2 numbers 2 agree; {rule}"
 
     wide = [*kept, ("lqd short p99", -0.2, Verdict.undecided)]
-    found = agreement.bounds(wide)
+    found = bounds.bounds(wide)
     says = "1 undecided, inside the 95% interval (lqd short p99 -20.0%)"
     assert found.sentence == f"of 3 numbers 2 agree, {says}; {rule}"
     assert not found.broken
 
-    found = agreement.bounds([*wide, ("dt incast p99", 1.907, Verdict.outside)])
+    found = bounds.bounds([*wide, ("dt incast p99", 1.907, Verdict.outside)])
     assert found.broken == ["dt incast p99 +190.7%"]
     assert (
         found.sentence == f"of 4 numbers 2 agree, {says}, 1 differ (dt incast p99 +190.7%); {rule}"
@@ -64,7 +66,7 @@ def flows(*rows: tuple[float, float, float], incast: int = 0) -> Flows:
 def test_flows_are_matched_by_six_digits_of_size_and_start():
     there = flows((1_234_570, -8_899_860, 100), (2_000_000, -8_899_860, 200))
     here = flows((1_999_999.6, -8_899_855.1, 216), (1_234_567, -8_899_864.9, 100))
-    found = agreement.agreement("long", there, here)
+    found = credence_flows.agreement("long", there, here)
     assert (found.count, found.matched) == (2, 2)
     # The ratios are 1 and 1.08.
     assert found.median_ratio == pytest.approx(1.04)
@@ -76,7 +78,7 @@ def test_flows_are_matched_by_six_digits_of_size_and_start():
 def test_flows_that_look_alike_and_such_as_have_not_ended_are_left_out():
     there = flows((5000, 1, 10), (5000, 1, 20), (6000, 1, 30), (7000, 1, 40), (8000, 1, 50))
     here = flows((5000, 1, 10), (6000, 1, math.inf), (7000, 1, 40), (8000, 1, 50))
-    found = agreement.agreement("background", there, here)
+    found = credence_flows.agreement("background", there, here)
     assert (found.count, found.matched) == (5, 2)
 
 
@@ -96,12 +98,12 @@ def test_classes_are_told_by_size_and_incast_apart():
 
 def test_flows_of_another_run_are_told_so():
     with pytest.raises(ScenarioError, match="a file: it has 1 of the short flows"):
-        agreement.agreement("short", flows((5000, 1, 1), (6000, 2, 1)), flows((5000, 1, 1)))
+        credence_flows.agreement("short", flows((5000, 1, 1), (6000, 2, 1)), flows((5000, 1, 1)))
     with pytest.raises(ScenarioError, match="a file: there are no incast flows"):
         flows((5000, 1, 1)).slowdowns("incast")
 
 
 def test_nothing_compared_is_no_agreement():
-    none = agreement.bounds([])
+    none = bounds.bounds([])
     assert (none.is_kept, none.sentence) == (False, "nothing could be compared")
-    assert agreement.bounds([("a", 0.0, Verdict.near)]).is_kept
+    assert bounds.bounds([("a", 0.0, Verdict.near)]).is_kept
