@@ -1,0 +1,45 @@
+"""The references by their names, with the options that have no meaning for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spillway_studies.references.abm import abm
+from spillway_studies.references.aqm import aqm
+from spillway_studies.references.credence import credence
+from spillway_studies.references.linux import linux
+from spillway_studies.references.pfabric import pfabric
+from spillway_studies.references.pias import pias
+from spillway_studies.references.rdma import rdma
+from spillway_studies.references.validation import Validation
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference."""
+
+    compare: Callable[..., Validation[Any]]
+    """Takes the folder, the number of jobs, and every option that is not refused."""
+    refused: Mapping[str, str]
+    """Why an option has no meaning, by the option; `{name}` stands for the reference."""
+
+
+_NO_OTHERS = {"others": "nothing else is known of {name}"}
+_ONE_WAY = dict.fromkeys(("paths", "differences"), "{name} is compared in one way alone")
+_AQM = {
+    "paths": "between any two hosts of {name} there is one",
+    "differences": "no changes are listed for {name}",
+}
+_RDMA = {"paths": "the paths of {name} are known"}
+
+REFERENCES = {
+    "abm": Reference(abm, {}),
+    "aqm": Reference(aqm, _NO_OTHERS | _AQM),
+    "credence": Reference(credence, _NO_OTHERS),
+    "linux": Reference(linux, _NO_OTHERS | _ONE_WAY),
+    "pfabric": Reference(pfabric, _NO_OTHERS | _ONE_WAY),
+    "pias": Reference(pias, _NO_OTHERS),
+    "rdma": Reference(rdma, _NO_OTHERS | _RDMA),
+}
