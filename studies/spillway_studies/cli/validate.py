@@ -58,6 +58,7 @@ def validate(
     The status is 1 where a number breaks the stated bounds: the last line says which.
     """
     from spillway.base.threads import processors
+    from spillway_studies.references import published
     from spillway_studies.references.known import REFERENCES
 
     reference = REFERENCES[name]
@@ -65,7 +66,11 @@ def validate(
     for option, reason in reference.refused.items():
         if options.pop(option):
             raise ScenarioError(f"--{option}: {reason.format(name=name)}", "leave it away")
+    if publish:
+        published.check(name, paths=paths, differences=differences, others=others)
     found = reference.compare(folder, jobs=jobs or processors(), **options)
     display(found.document, found.table, as_json, closing=found.bounds.sentence)
+    if publish:
+        published.publish(name, found.document)
     if not found.bounds.is_kept:
         raise typer.Exit(FAILED)
