@@ -61,7 +61,7 @@ def aqm(folder: Path, *, jobs: int = 2) -> Validation[Marks | Length | Times]:
     if not judged:
         raise ScenarioError(
             f"{folder}: there is nothing to compare: {'; '.join(left_out)}",
-            "see docs/validation.md for what such a folder holds",
+            "see studies/spillway_studies/references/validation.md for what such a folder holds",
         )
     return Validation(
         [*marks, *lengths, *times],

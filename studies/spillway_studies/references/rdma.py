@@ -89,7 +89,7 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
     if not comparisons:
         raise ScenarioError(
             f"{folder}: there is nothing to compare: {'; '.join([*wrong, *left_out])}",
-            "see docs/validation.md for what such a folder holds",
+            "see studies/spillway_studies/references/validation.md for what such a folder holds",
         )
     content = {each.run: each.document for each in comparisons}
     judged = (one for each in comparisons for one in each.judged)
