@@ -40,6 +40,13 @@ class Outcome:
     cpu_s: float = 0.0
     """CPU time that it took, in seconds."""
 
+    def series(self, name: str) -> list[float]:
+        """The series with this name, up to its end: see `spillway_studies.claims.series`."""
+        found: list[float] = []
+        while (number := self.numbers.get(f"series.{name}.{len(found)}")) is not None:
+            found.append(number)
+        return found
+
 
 @dataclass(frozen=True)
 class Task:

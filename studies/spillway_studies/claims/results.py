@@ -76,11 +76,8 @@ class Results:
         return min(known), max(known)
 
     def curve(self, place: int, scheme: str, seed: int, name: str) -> list[float]:
-        """A series of a run: see `spillway_studies.claims.series`."""
-        numbers = self._outcomes[place, scheme, seed].numbers
-        found: list[float] = []
-        while (number := numbers.get(f"series.{name}.{len(found)}")) is not None:
-            found.append(number)
+        """A series of a run."""
+        found = self._outcomes[place, scheme, seed].series(name)
         return self._told((place, scheme, seed, name), found)
 
     def step_ms(self, place: int, scheme: str, seed: int) -> float:

@@ -1,6 +1,5 @@
 """Credence's forests: what each is trained on, of which features, and who asks which."""
 
-import importlib
 from pathlib import Path
 
 import pytest
@@ -118,8 +117,7 @@ def test_all_learn_under_the_paper_s_training_scenario(monkeypatch):
     def run(scenario, *, seed, set, out, progress):
         raise AskedError(seed, resolved(Scenario.load(scenario).set(*set)))
 
-    # Of `spillway.run` itself there is only the function.
-    monkeypatch.setattr(importlib.import_module("spillway.run.run"), "run", run)
+    monkeypatch.setattr(traces, "run", run)
     monkeypatch.setattr(traces, "TRACES", {})
     with pytest.raises(AskedError) as found:
         traces.traced(lambda _: None, 1001, "250ms", 50, traces.MORE_QUERIES)

@@ -7,7 +7,6 @@ import pytest
 from spillway import Simulation, _core
 from spillway.learning.acc import variant
 from spillway.learning.acc.model import Model
-from spillway_studies.claims.series import values
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import acc_runs, agents, figure16, star
 
@@ -130,9 +129,9 @@ def test_quantiles_and_series_have_their_length() -> None:
         duration="130ms",
     )
     outcome = Outcome(found)
-    assert len(values(outcome, "fct")) == len(values(outcome, "waiting")) == 200
-    assert values(outcome, "fct")[99] == found["fct.p50"]
+    assert len(outcome.series("fct")) == len(outcome.series("waiting")) == 200
+    assert outcome.series("fct")[99] == found["fct.p50"]
     for figure in pred.AGENTS:
         assert all(found[metric.path] >= 0 for metric in figure.metrics)
     # 20 ms in steps of 10 us.
-    assert len(values(outcome, "queue")) == 2000
+    assert len(outcome.series("queue")) == 2000

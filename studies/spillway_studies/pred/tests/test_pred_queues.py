@@ -242,7 +242,7 @@ def test_what_hpcc_and_pred_are_compared_by():
     assert found["queue.after"] == 2
     assert found["queue.peak"] == 30
     assert found["line.used"] == 0.75
-    assert series.values(Outcome(found), "gbps")[-1] == 100
+    assert Outcome(found).series("gbps")[-1] == 100
 
 
 def test_fifths_of_a_run():
@@ -366,9 +366,9 @@ def test_pred_s_figures_have_what_their_plots_show():
     figure = figure15.FIGURE
     outcome = figure.measure.task(figure.points[0], star.PRED, 1, size).run(lambda _: None)
     for name in ("queue", "lambda", "flows"):
-        assert len(series.values(outcome, name)) == 2_000
-    assert max(series.values(outcome, "queue")) > 15
-    assert max(series.values(outcome, "flows")) >= 4
+        assert len(outcome.series(name)) == 2_000
+    assert max(outcome.series("queue")) > 15
+    assert max(outcome.series("flows")) >= 4
 
 
 @pytest.mark.parametrize("figure", [figure4.FIGURE, figure4.CHOICES, figure11.FIGURE])

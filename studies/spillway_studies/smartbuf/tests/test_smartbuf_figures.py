@@ -109,9 +109,9 @@ def test_a_burst_is_compared_with_the_one_that_it_overlaps_for_the_longest_time(
 def test_series_are_numbers_of_an_outcome_and_back():
     numbers = series.numbers({"one": [1.0, 2.5], "two": [3.0]}, 10)
     outcome = Outcome(numbers)
-    assert series.values(outcome, "one") == [1.0, 2.5]
-    assert series.values(outcome, "two") == [3.0]
-    assert series.values(outcome, "three") == []
+    assert outcome.series("one") == [1.0, 2.5]
+    assert outcome.series("two") == [3.0]
+    assert outcome.series("three") == []
     assert numbers[series.STEP] == 10
 
 
@@ -185,7 +185,7 @@ def test_figures_1_and_4_have_series():
     figure = figure1.FIGURE
     task = figure.measure.task(figure.points[0], figure.schemes[0], 1, scale)
     outcome = task.run(lambda _: None)
-    queues = [series.values(outcome, name) for name in ("first", "second")]
+    queues = [outcome.series(name) for name in ("first", "second")]
     assert [len(queue) for queue in queues] == [300, 300]
     # Both came to more than a fifth of the buffer, within a millisecond of each other.
     assert all(max(queue) > 800 for queue in queues)
@@ -194,8 +194,8 @@ def test_figures_1_and_4_have_series():
     outcome = figure.measure.task(figure.points[0], scheme, 1, figure.scales["quick"]).run(
         lambda _: None
     )
-    assert max(series.values(outcome, "incast")) > 3.5
-    assert len(series.values(outcome, "gbps")) == 140
+    assert max(outcome.series("incast")) > 3.5
+    assert len(outcome.series("gbps")) == 140
     assert outcome.numbers["flows.lost_packets"] > 0
 
 
@@ -230,7 +230,7 @@ def test_predictions_are_told_by_window():
         )
 
     found = Outcome(learning.numbers(Run))
-    assert series.values(found, "prediction") == [2.0, 2.02]
+    assert found.series("prediction") == [2.0, 2.02]
     assert found.numbers["learning.ms"] == 200
 
 
