@@ -459,6 +459,7 @@ fn a_graph_s_own_names_mean_what_those_of_results_mean() {
             b = "{b}"
             at = "1us"
             [record]
+            decisions = 1
             decisions_switch = {switch}
             port_interval = "1us"
             port_switch = {switch}
@@ -510,7 +511,7 @@ fn a_number_that_is_a_switch_s_name_means_that_switch() {
         ("2", 2),
         ("\"s\"", 2),
     ] {
-        let text = format!("{network}\n[record]\ndecisions_switch = {given}");
+        let text = format!("{network}\n[record]\ndecisions = 1\ndecisions_switch = {given}");
         assert_eq!(switch_of(&text), Some(switch), "{given}");
         let resolved = scenario(&text).resolved.to_string();
         assert_eq!(switch_of(&resolved), Some(switch), "{resolved}");

@@ -301,6 +301,7 @@ fn what_cannot_be_recorded_is_refused() {
             "record.decisions_queue: 3 is not a queue of a port of leaf0; there are 3, from 0 to 2",
         ),
         ("", "decisions_flow = 0", "record.decisions_flow: 0 is not a flow; there are none"),
+        ("", "decisions_port = 1", "record.decisions_port: it needs `decisions`"),
         ("", "windows = [0, 4]", "record.windows: 4 is not a flow; there are none"),
         (
             "port_fifo_packets = 1",

@@ -128,6 +128,8 @@ impl Recording {
         let queue = only("decisions_queue", "only decisions of this queue of a port")?;
         let meaning = "only decisions of this switch, by its name or number";
         let switch = scope.read_switch(section, "decisions_switch", meaning)?;
+        let decisions = DecisionFilter { first, flow, switch, port, queue };
+        scope.check_decisions(section, decisions)?;
         let filters = [
             ("decisions_flow", flow.is_some()),
             ("decisions_port", port.is_some()),
@@ -137,8 +139,6 @@ impl Recording {
         if let Some((key, _)) = filters.into_iter().find(|(_, is_given)| *is_given && first == 0) {
             return Err(section.error(key, "it needs `decisions`").of(ErrorKind::UnusedKey));
         }
-        let decisions = DecisionFilter { first, flow, switch, port, queue };
-        scope.check_decisions(section, decisions)?;
         let oracle_trace = read_oracle_trace(section, scope)?;
         let window_flows = read_flows(section)?;
         scope.check_flows(section, "windows", &window_flows)?;
