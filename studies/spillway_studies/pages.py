@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from spillway.show.drawing import svg
 from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
-from spillway_studies.claims import blocks
+from spillway_studies.claims import blocks, side_by_side
 from spillway_studies.claims.blocks import Block
-from spillway_studies.claims.published import Published, UnpublishedError
+from spillway_studies.claims.published import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
 from spillway_studies.references.blocks import validation
 from spillway_studies.tuned import tables as tuned
@@ -96,9 +96,17 @@ def _figure(kind: Callable[..., Block], of: str) -> Callable[[str, Mapping[str, 
 def _side_by_side(name: str, options: Mapping[str, str]) -> str | Drawn:
     study, _, figure = name.partition("/")
     tables = _SIDE_BY_SIDE[study]
-    if options.get("table") == "plot":
-        return f"All {study}", tables.plot()
-    found: str = tables.block(figure) if figure else tables.regret()
+    is_plot = options.get("table") == "plot"
+    try:
+        if is_plot:
+            return f"All {study}", tables.plot()
+        found: str = tables.block(figure) if figure else tables.regret()
+    except UnpublishedError:
+        results = place(name if figure else f"{study}/regret").parent
+        file = results / ("plot.png" if is_plot else f"{figure or 'regret'}.printed.json")
+        if not file.exists():
+            raise
+        return (f"All {study}", file) if is_plot else side_by_side.printed(file)
     return found
 
 

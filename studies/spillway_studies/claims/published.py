@@ -62,7 +62,7 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
     return file
 
 
-_ENDINGS = ("json", "png", "curves.parquet", "runs.parquet")
+_ENDINGS = ("json", "printed.json", "png", "curves.parquet", "runs.parquet")
 
 
 def _lines(document: Mapping[str, Any]) -> str:

@@ -6,9 +6,11 @@ transport.
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.show.drawing import log_scale
@@ -190,6 +192,14 @@ def load(published: Published) -> dict[str, Results]:
             runs[row["scheme"]].append(row)
         points[point.label] = Results(runs)
     return points
+
+
+def printed(file: Path) -> str:
+    """What was printed of runs whose numbers are not kept: a list of texts and tables."""
+    parts = json.loads(file.read_text(encoding="utf-8"))
+    return "\n\n".join(
+        part if isinstance(part, str) else markdown(part["heads"], part["rows"]) for part in parts
+    )
 
 
 def caption(summary: Json) -> str:
