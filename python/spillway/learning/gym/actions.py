@@ -78,7 +78,8 @@ class Setter:
 
     def __init__(self, actions: Actions, at: str | Iterable[str]) -> None:
         if not isinstance(actions, Table | Ranges):
-            raise ScenarioError(f"{actions!r} are no actions", "a Table or Ranges of spillway.gym")
+            hint = "a Table or Ranges of spillway.learning.gym"
+            raise ScenarioError(f"{actions!r} are no actions", hint)
         hint = 'for one: at="switch.leaf0.port.0"'
         given = [at] if isinstance(at, str) else list(items(at, "places", hint))
         check_once(given, "the place", "each has one action")
