@@ -78,8 +78,9 @@ class Setter:
 
     def __init__(self, actions: Actions, at: str | Iterable[str]) -> None:
         if not isinstance(actions, Table | Ranges):
-            hint = "a Table or Ranges of spillway.learning.gym"
-            raise ScenarioError(f"{actions!r} are no actions", hint)
+            raise ScenarioError(
+                f"{actions!r} are no actions", "a Table or Ranges of spillway.learning.gym"
+            )
         hint = 'for one: at="switch.leaf0.port.0"'
         given = [at] if isinstance(at, str) else list(items(at, "places", hint))
         check_once(given, "the place", "each has one action")
