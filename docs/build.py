@@ -17,6 +17,7 @@ from pathlib import Path
 
 from generator.algorithms import algorithm_pages
 from generator.catalogue import ROOT
+from generator.pages import committed
 from spillway_studies.pages import expanded
 
 BUILD = ROOT / "build"
@@ -35,13 +36,6 @@ CONTENTS = {
         "../bench/*/README",
     ],
 }  # fmt: skip
-
-
-def sources() -> dict[Path, str]:
-    """All pages, those that are built included."""
-    patterns = ("*.md", "docs/**/*.md", "bench/*/*.md", "studies/**/*.md")
-    files = sorted(file for pattern in patterns for file in ROOT.glob(pattern))
-    return {file: file.read_text(encoding="utf-8") for file in files} | algorithm_pages()
 
 
 def staged(page: Path, text: str, pages: set[Path]) -> str:
@@ -75,7 +69,7 @@ def contents() -> str:
 def main() -> int:
     """Gathers the pages, and makes HTML of them."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    pages = sources()
+    pages = committed() | algorithm_pages()
     for page, text in pages.items():
         place = PAGES / page.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ from generator.catalogue import DOCS, ROOT, SCENARIO
 from generator.index import with_index
 from generator.links import check_links
 from generator.names import check_names
-from generator.pages import filled, missing_blocks
+from generator.pages import committed, filled, missing_blocks
 
 
 def main(arguments: list[str]) -> int:
@@ -33,8 +33,7 @@ def main(arguments: list[str]) -> int:
     warnings.simplefilter("ignore", spillway.ScenarioWarning)
     problems: list[str] = []
     built = algorithm_pages()
-    files = [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("studies/**/*.md")]
-    before = {page: page.read_text(encoding="utf-8") for page in sorted(files)}
+    before = committed()
     problems += missing_blocks(before)
     pages = {page: filled(page, text, problems) for page, text in before.items()}
     pages = with_index(pages)

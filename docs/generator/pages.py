@@ -12,6 +12,15 @@ from generator.catalogue import ROOT
 from generator.keys import SECTIONS
 from generator.markdown import code, table
 
+PATTERNS = ("*.md", "docs/**/*.md", "bench/*/*.md", "studies/**/*.md")
+
+
+def committed() -> dict[Path, str]:
+    """All pages of the repository."""
+    files = sorted(file for pattern in PATTERNS for file in ROOT.glob(pattern))
+    return {file: file.read_text(encoding="utf-8") for file in files}
+
+
 BLOCK = re.compile(r"(<!-- (generated|keys): ([\w.-]+) -->).*?\n(<!-- end -->)", re.DOTALL)
 ROW = re.compile(r"\| `(?P<name>[\w]+)` \| .*? \| (?P<default>.*?) \| (?P<meaning>.*) \|")
 INDEX = ("generated", "keys")
