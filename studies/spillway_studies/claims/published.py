@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.base import parquet
 from spillway.base.errors import SpillwayError
+from spillway.base.folder import whole_file
 from spillway_studies.claims.results import Results
 
 if TYPE_CHECKING:
@@ -41,11 +42,7 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
     figure = results.figure
     file = place(figure.name)
     file.parent.mkdir(exist_ok=True)
-    for old in file.parent.glob(f"{figure.short_name}.*"):
-        if old.name.removeprefix(f"{figure.short_name}.") in _ENDINGS:
-            old.unlink()
-    kept = {**summary, "command": command}
-    file.with_name(f"{file.name}.json").write_text(_lines(kept), encoding="utf-8")
+    tables = {}
     if figure.plot is not None:
         figure.plot(results)
     if results.drawn:
@@ -54,15 +51,24 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
             {**dict(zip(names, curve, strict=True)), "values": values}
             for curve, values in results.drawn.items()
         ]
-        _write(pa.Table.from_pylist(rows), file, "curves")
+        tables["curves.parquet"] = pa.Table.from_pylist(rows)
     if figure.tells:
         numbers = results.numbers()
         kept_names = [name for name in numbers.column_names if _is_told(name, figure)]
-        _write(numbers.select(kept_names), file, "runs")
+        tables["runs.parquet"] = numbers.select(kept_names)
+    for ending, table in tables.items():
+        with whole_file(file.with_name(f"{file.name}.{ending}")) as partial:
+            parquet.write(table, partial)
+    # The summary comes last: what it tells of is there.
+    with whole_file(file.with_name(f"{file.name}.json")) as partial:
+        partial.write_text(_lines({**summary, "command": command}), encoding="utf-8")
+    for ending in _ENDINGS - tables.keys():
+        file.with_name(f"{file.name}.{ending}").unlink(missing_ok=True)
     return file
 
 
-_ENDINGS = ("json", "printed.json", "png", "curves.parquet", "runs.parquet")
+_ENDINGS = {"printed.json", "png", "curves.parquet", "runs.parquet"}
+"""What may lie beside a summary."""
 
 
 def _lines(document: Mapping[str, Any]) -> str:
@@ -82,10 +88,6 @@ def _lines(document: Mapping[str, Any]) -> str:
 def _is_told(name: str, figure: Figure) -> bool:
     axes = (*figure.points[0].values, "scheme", "seed")
     return name in axes or name.startswith(figure.tells)
-
-
-def _write(table: Any, file: Path, what: str) -> None:
-    parquet.write(table, file.with_name(f"{file.name}.{what}.parquet"))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
+from spillway.base.folder import whole_file
 from spillway_studies.claims.published import UnpublishedError
 
 HOME = Path(__file__).parent / "results"
@@ -59,7 +60,8 @@ def publish(name: str, document: Mapping[str, Any]) -> Path:
     lines = (f"{json.dumps(key)}: {_line(value)}" for key, value in kept.items())
     file = HOME / f"{name}.json"
     file.parent.mkdir(exist_ok=True)
-    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    with whole_file(file) as partial:
+        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return file
 
 

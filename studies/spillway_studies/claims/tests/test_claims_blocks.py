@@ -350,6 +350,22 @@ def test_of_single_runs_is_kept_what_a_page_tells(computed):
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("home")
+def test_publishing_that_fails_leaves_what_was_there(computed, monkeypatch):
+    published_of(computed[2])
+    folder = published.place(NAME).parent
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert before
+
+    def fail(_: object) -> str:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(published, "_lines", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        published_of(computed[2])
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
 def test_an_unpublished_figure_is_told_with_the_command():
     with pytest.raises(UnpublishedError, match="no numbers of tiny/bursts are published") as error:
         Published(figures.BURSTS)
