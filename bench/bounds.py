@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from spillway.learning import bounds
-from spillway.learning.bounds.columns import FEATURES
+from spillway.learning.bounds.job import FEATURES
 from spillway.learning.bounds.synthetic import make_all
 
 ROOT = Path(__file__).resolve().parent.parent

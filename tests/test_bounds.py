@@ -13,8 +13,7 @@ from spillway.learning import bounds
 from spillway.learning.bounds import files, synthetic
 from spillway.learning.bounds.job import Job, features
 from spillway.learning.bounds.model import METHODS, Model
-from spillway.learning.bounds.scores import Errors, Scores
-from spillway.learning.bounds.training import calibrated, grow
+from spillway.learning.bounds.training import Errors, Scores, calibrated, grow
 from support import TINY
 
 

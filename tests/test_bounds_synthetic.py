@@ -7,8 +7,7 @@ import pytest
 
 from spillway import ScenarioError
 from spillway.learning.bounds import synthetic
-from spillway.learning.bounds.columns import FEATURES, kind_of, nearest
-from spillway.learning.bounds.job import features, parted
+from spillway.learning.bounds.job import FEATURES, features, nearest, parted
 from spillway.learning.bounds.parameters import JOBS, JobParameters, Observation, Phase
 
 QUIET = Observation(
@@ -128,8 +127,8 @@ def test_what_cannot_be_is_refused():
 
 def test_a_kind_is_known_by_its_columns():
     for kind, names in FEATURES.items():
-        assert kind_of(["Unnamed: 0", "flow_size", *reversed(names)]) == kind
-    assert kind_of([*FEATURES["sgd"]]) is None
+        assert nearest(["Unnamed: 0", "flow_size", *reversed(names)]) == (kind, [], [])
+    assert nearest([*FEATURES["sgd"]]) == ("sgd", ["flow_size"], [])
     near = nearest([*FEATURES["kmeans"][1:], "flow_size", "flowtime"])
     assert near == ("kmeans", ["time"], ["flowtime"])
 

@@ -12,7 +12,7 @@ from spillway.experiment import plots
 from spillway.experiment.experiment import Experiment
 from spillway.experiment.work import Numbers, work
 from spillway.learning.oracle.plots import draw_sweep
-from spillway.learning.oracle.scores import Scores
+from spillway.learning.oracle.training import Scores
 from spillway.scenario.variants import Variant
 from spillway.show.palette import COLOURS, MARKERS
 from spillway_studies.claims.draw import drawing_of

@@ -9,8 +9,7 @@ it on other jobs.
 from spillway.learning.bounds.files import FlowList, load
 from spillway.learning.bounds.job import Job
 from spillway.learning.bounds.model import METHODS, Model
-from spillway.learning.bounds.scores import Errors, Scores
-from spillway.learning.bounds.training import Training, evaluate, train
+from spillway.learning.bounds.training import Errors, Scores, Training, evaluate, train
 
 __all__ = [
     "METHODS",

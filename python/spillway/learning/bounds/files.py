@@ -17,8 +17,7 @@ from spillway.base.documents import write_json
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_plain, path_of
 from spillway.learning.bounds import synthetic
-from spillway.learning.bounds.columns import FEATURES, INDEX, SIZE, TIME, kind_of, nearest
-from spillway.learning.bounds.job import Job
+from spillway.learning.bounds.job import FEATURES, INDEX, SIZE, TIME, Job, nearest
 from spillway.learning.bounds.parameters import JOBS, JobParameters
 from spillway.learning.bounds.synthetic import SyntheticJob
 from spillway.scenario import flow_export
@@ -61,13 +60,12 @@ def job_of(file: Path) -> Job:
     """The job in a file: a column for the index, if there is one, the features, and the size."""
     table = read_csv(file)
     names = table.column_names
-    kind = kind_of(names)
-    if kind is None:
-        near, missing, others = nearest(names)
+    kind, missing, others = nearest(names)
+    if missing or others:
         problems = [f"{', '.join(missing)} missing"] if missing else []
         problems += [f"{', '.join(others)} not expected"] if others else []
         raise ScenarioError(
-            f"{file}: its columns are those of no kind of job; of {near}: {'; '.join(problems)}",
+            f"{file}: its columns are those of no kind of job; of {kind}: {'; '.join(problems)}",
             "the columns are those of the Flux traces: see docs/bounds.md",
         )
     columns = {name: numbers(file, table[name], name, 1) for name in names if name not in INDEX}
@@ -79,8 +77,7 @@ def job_of(file: Path) -> Job:
     if len(back):
         problem = f"{time[back[0] + 1]:g} is before the {time[back[0]]:g} of the line above"
         raise ScenarioError(f"{file}: line {back[0] + 3}, column {TIME}: {problem}")
-    is_synthetic = (file.parent / NOTE).is_file()
-    return Job(kind, str(file), columns, size.astype(np.int64), is_synthetic)
+    return Job(kind, str(file), columns, size.astype(np.int64), is_generated(file.parent))
 
 
 def read_csv(file: Path) -> pa.Table:
@@ -137,8 +134,10 @@ def _check_sizes(file: Path, size: npt.NDArray[np.float64], name: str, before: i
 
 def write_job(job: Job, file: Path) -> None:
     """Writes a job with the columns of the Flux traces, in their order."""
-    columns = {"index": np.arange(len(job)), **_told(job), SIZE: job.size}
-    csv_file.write(pa.table(columns), file)
+    csv_file.write(
+        pa.table({"index": np.arange(len(job)), **_told(job), SIZE: job.size}),
+        file,
+    )
 
 
 def write_flows(
@@ -265,7 +264,7 @@ class FlowList:
         _check_sizes(file, size, "size_bytes", before)
         order = np.lexsort((np.arange(len(job)), starts, job))
         ends = np.nonzero(np.diff(job[order]))[0] + 1
-        is_synthetic = (file.parent / NOTE).is_file()
+        is_synthetic = is_generated(file.parent)
         self.rows = np.split(order, ends) if len(job) else []
         self.jobs = [
             Job(

@@ -1,16 +1,48 @@
-"""A job's trace: flows in the order of time, what was known of each, and its size."""
+"""A job's trace: flows in the order of time, what was known of each, and its size.
+
+The columns are those of the Flux traces, one CSV file for every job (Flux, NSDI 2019). A row is a
+flow; rows are in the order of time. The columns of K-Means are those of the published files. Those
+of PageRank and SGD are inferred from the programs beside the files, which are stored apart from
+their repository and could not be read.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from spillway.base.errors import ScenarioError
-from spillway.learning.bounds.columns import SIZE
+
+SIZE = "flow_size"
+"""The flow's size in bytes: what is to be predicted."""
+TIME = "time"
+"""The flow's start in milliseconds since the job began."""
+INDEX = ("", "index", "Unnamed: 0")
+"""Names under which programs write the numbers of rows. Such a column is ignored."""
+_NETWORK = ("agg_net_out", "agg_net_in", "agg_net_out_per_machine", "agg_net_in_per_machine")
+
+FEATURES = {
+    "kmeans": (
+        TIME,
+        "previous_flow_time",
+        *_NETWORK,
+        "tcp_queue",
+        "machine",
+        "cpu",
+        "ram",
+        "disk_write",
+        "memory_read",
+        "memory_write",
+        "first_call",
+    ),
+    "pagerank": (TIME, "flow_frequency", *_NETWORK, "machine"),
+    "sgd": (TIME, "first_call", "machine", *_NETWORK, "flow_frequency"),
+}
+"""What is known of a flow when it starts, by the kind of job."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +50,7 @@ class Job:
     """The flows of one job.
 
     Attributes:
-        kind: one of `columns.FEATURES`; empty if it is not known.
+        kind: one of `FEATURES`; empty if it is not known.
         name: that of its file, with the folder where it was read from one.
         features: a number for every flow, by column.
         size: the flows' sizes in bytes, at least 1.
@@ -71,3 +103,15 @@ def parted(name: str) -> tuple[str, int]:
     """
     match = re.fullmatch(r"([^.]+)\.([1-9][0-9]?)", name)
     return (match[1], int(match[2])) if match else (name, 0)
+
+
+def nearest(names: Iterable[str]) -> tuple[str, list[str], list[str]]:
+    """The kind of job with the fewest differences: what is missing, and what is not expected.
+
+    >>> nearest(["index", *FEATURES["sgd"], "flow_size"])
+    ('sgd', [], [])
+    """
+    given = {*names} - {*INDEX}
+    expected = {kind: {*features, SIZE} for kind, features in FEATURES.items()}
+    kind = min(FEATURES, key=lambda kind: len(given ^ expected[kind]))
+    return kind, sorted(expected[kind] - given), sorted(given - expected[kind])

@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
-from spillway.learning import forest_file
-from spillway.learning.bounds.columns import SIZE
-from spillway.learning.bounds.job import parted
-from spillway.learning.forest_model import ForestModel
+from spillway.learning import forest
+from spillway.learning.bounds.job import SIZE, parted
+from spillway.learning.forest import ForestModel
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
@@ -53,11 +52,10 @@ class Model(ForestModel):
     _training_keys = frozenset({"kind", "flows", "jobs", "synthetic", "split", "seed", "versions"})
     _forest: core.Regressor
 
-    def __init__(self, content: bytes, name: str = "the model") -> None:
-        super().__init__(content, name)
-        self.training: dict[str, Any] = self._read_training(name)
+    def _take(self, content: bytes) -> None:
+        super()._take(content)
         if SIZE in self.features:
-            raise ScenarioError(f"{name}: it looks at the size that it is to bound")
+            raise ScenarioError("it looks at the size that it is to bound")
 
     @classmethod
     def of(
@@ -85,8 +83,9 @@ class Model(ForestModel):
         Raises:
             ScenarioError: There is no such method, or `training` lacks something.
         """
-        check_method(method)
-        arrays = {**forest_file.arrays(grown.forest), **_SIZES[method](grown)}
+        forest.check_known("method", method, METHODS)
+        arrays = forest.arrays(grown.forest)
+        at, nodes = arrays["root"] + grown.leaves, len(arrays["left"])
         metadata = {
             "kind": "regression",
             "features": ",".join(grown.features),
@@ -97,7 +96,7 @@ class Model(ForestModel):
             **({} if miss_rate is None else {"miss_rate": repr(miss_rate)}),
             "training": json.dumps(training or {}),
         }
-        return cls(forest_file.content(arrays, metadata))
+        return cls(forest.content({**arrays, **_SIZES[method](grown.size, at, nodes)}, metadata))
 
     @property
     def columns(self) -> list[str]:
@@ -168,48 +167,40 @@ class Model(ForestModel):
         return f"<Model: {self.method}, {self.trees} trees, depth {self.depth}>"
 
 
-def _least(grown: Grown) -> dict[str, npt.NDArray[Any]]:
+_Sizes = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64], int], dict[str, npt.NDArray[Any]]]
+"""What a file has of sizes, of all flows; of the leaves that they reach, one for each tree; and of
+the number of nodes.
+"""
+
+
+def _least(
+    size: npt.NDArray[np.int64], at: npt.NDArray[np.int64], nodes: int
+) -> dict[str, npt.NDArray[Any]]:
     """The least size at each leaf."""
-    starts = forest_file.roots(grown.forest)
-    nodes = sum(tree.tree_.node_count for tree in grown.forest.estimators_)
     least = np.full(nodes, np.inf)
-    for tree, start in enumerate(starts):
-        np.minimum.at(least, int(start) + grown.leaves[:, tree], grown.size.astype(np.float64))
+    np.minimum.at(least, at, size[:, None].astype(np.float64))
     # Nodes that are no leaves are never looked at.
     return {"least": np.where(np.isinf(least), 0.0, least)}
 
 
-def _pool(grown: Grown) -> dict[str, npt.NDArray[Any]]:
+def _pool(
+    size: npt.NDArray[np.int64], at: npt.NDArray[np.int64], nodes: int
+) -> dict[str, npt.NDArray[Any]]:
     """All sizes at each leaf."""
-    starts = forest_file.roots(grown.forest)
-    nodes = sum(tree.tree_.node_count for tree in grown.forest.estimators_)
-    sizes, ranks = np.unique(grown.size, return_inverse=True)
-    at = np.concatenate([int(start) + grown.leaves[:, tree] for tree, start in enumerate(starts)])
-    every = np.tile(ranks, len(starts))
-    count = np.bincount(at, minlength=nodes)
-    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    sizes, ranks = np.unique(size, return_inverse=True)
+    every = np.repeat(ranks, at.shape[1])
+    count = np.bincount(at.ravel(), minlength=nodes)
     return {
-        "first": first.astype(np.uint32),
+        "first": np.cumsum([0, *count[:-1]]).astype(np.uint32),
         "count": count.astype(np.uint32),
-        "ranks": every[np.lexsort((every, at))].astype(np.uint32),
+        "ranks": every[np.lexsort((every, at.ravel()))].astype(np.uint32),
         "sizes": sizes.astype(np.float64),
     }
 
 
-_SIZES: dict[str, Callable[[Grown], dict[str, npt.NDArray[Any]]]] = {
+_SIZES: dict[str, _Sizes] = {
     "least": _least,
     "mean": _least,
     "quantile": _pool,
-    "point": lambda _: {},
+    "point": lambda *_: {},
 }
-
-
-def check_method(given: object) -> str:
-    """The method of this name.
-
-    Raises:
-        ScenarioError: there is none.
-    """
-    if given not in METHODS:
-        raise ScenarioError(f"method: {given!r} is not known", f"known are {', '.join(METHODS)}")
-    return str(given)

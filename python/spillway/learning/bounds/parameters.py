@@ -59,13 +59,13 @@ class Observation:
     header_bytes: int = 21
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JobParameters:
     """A kind of job. Ranges are drawn from evenly, those of bytes evenly on the scale of log."""
 
     jobs: int
     """How many there are, unless one asks for others."""
-    workers: tuple[int, int]
+    workers: tuple[int, int] = (4, 8)
     iterations: tuple[int, int]
     fan_out: tuple[int, int]
     state_bytes: tuple[float, float]
@@ -89,29 +89,19 @@ class JobParameters:
 JOBS = {
     "kmeans": JobParameters(
         jobs=400,
-        workers=(4, 8),
         iterations=(4, 10),
         fan_out=(1, 3),
         state_bytes=(2e3, 2e6),
         partition_bytes=(1e6, 64e6),
         skew=0.3,
         phases=(
-            Phase("broadcast", "state", share=1.0, sigma=0.02),
-            Phase(
-                "shuffle",
-                "state",
-                share=0.5,
-                sigma=0.15,
-                compute_ms=0.2,
-                partial=0.01,
-                partial_least=0.05,
-            ),
-            Phase("gather", "fixed", share=1_800.0, sigma=0.20),
+            Phase("broadcast", "state", 1.0, 0.02),
+            Phase("shuffle", "state", 0.5, 0.15, compute_ms=0.2, partial=0.01, partial_least=0.05),
+            Phase("gather", "fixed", 1_800.0, 0.20),
         ),
     ),
     "pagerank": JobParameters(
         jobs=250,
-        workers=(4, 8),
         iterations=(5, 15),
         fan_out=(2, 4),
         state_bytes=(1e3, 1e3),
@@ -119,38 +109,23 @@ JOBS = {
         skew=0.5,
         phases=(
             Phase(
-                "shuffle",
-                "partition",
-                share=0.05,
-                sigma=0.40,
-                compute_ms=0.1,
-                partial=0.02,
-                partial_least=0.02,
+                "shuffle", "partition", 0.05, 0.40, compute_ms=0.1, partial=0.02, partial_least=0.02
             ),
-            Phase("gather", "fixed", share=1_500.0, sigma=0.20),
+            Phase("gather", "fixed", 1_500.0, 0.20),
         ),
     ),
     "sgd": JobParameters(
         jobs=100,
-        workers=(4, 8),
         iterations=(20, 60),
         fan_out=(1, 1),
         state_bytes=(8e3, 8e6),
         partition_bytes=(1e6, 64e6),
         skew=0.2,
         phases=(
-            Phase("broadcast", "state", share=1.0, sigma=0.01),
-            Phase(
-                "up",
-                "state",
-                share=0.8,
-                sigma=0.10,
-                compute_ms=0.05,
-                partial=0.005,
-                partial_least=0.1,
-            ),
-            Phase("top", "state", share=0.8, sigma=0.05),
-            Phase("gather", "fixed", share=1_200.0, sigma=0.20),
+            Phase("broadcast", "state", 1.0, 0.01),
+            Phase("up", "state", 0.8, 0.10, compute_ms=0.05, partial=0.005, partial_least=0.1),
+            Phase("top", "state", 0.8, 0.05),
+            Phase("gather", "fixed", 1_200.0, 0.20),
         ),
     ),
 }

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from spillway.base.arguments import whole
 from spillway.base.errors import ScenarioError
-from spillway.learning.bounds.columns import FEATURES, TIME
-from spillway.learning.bounds.job import Job
+from spillway.learning.bounds.job import FEATURES, TIME, Job
 from spillway.learning.bounds.parameters import JOBS, JobParameters, Observation, Phase
 
 
@@ -57,27 +56,27 @@ def make(
     chosen = JOBS[kind_named(kind)] if parameters is None else parameters
     seed, number = whole("seed", seed, 0, 2**63 - 1), whole("number", number, 0)
     draws = np.random.default_rng([seed, list(JOBS).index(kind), number])
-    plan = _Plan(chosen, draws)
-    return plan.seen(kind, f"d_{number}")
+    return _Plan(chosen, draws).seen(kind, f"d_{number}")
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """A flow as it is planned, with what its sender does for it."""
-
-    start_ms: float
-    end_ms: float
-    sender: int
-    receiver: int
-    size: int
-    backlog: int
-    """Bytes of the sender that wait for its line."""
-    busy: float
-    """The share of the phase so far in which the sender computed."""
-    disk: float
-    """Bytes that the sender wrote to its disk in this phase, as seen."""
-    memory_read: float
-    memory_write: float
+_FLOW = np.dtype(
+    [
+        ("start_ms", np.float64),
+        ("sender", np.int64),
+        ("end_ms", np.float64),
+        ("receiver", np.int64),
+        ("size", np.int64),
+        # Bytes of the sender that wait for its line.
+        ("backlog", np.float64),
+        # The share of the phase so far in which the sender computed.
+        ("busy", np.float64),
+        # Bytes that the sender wrote to its disk in this phase, as seen.
+        ("disk", np.float64),
+        ("memory_read", np.float64),
+        ("memory_write", np.float64),
+    ]
+)
+"""A flow as it is planned, with what its sender does for it."""
 
 
 class _Plan:
@@ -94,7 +93,8 @@ class _Plan:
         self.partitions = [0.0, *(mean * math.exp(skew) for skew in skews)]
         self.receivers = [self._others(worker) for worker in range(1, self.workers + 1)]
         self.free_ms = [0.0] * (self.workers + 1)
-        self.flows: list[_Flow] = []
+        self.flows: list[tuple[float, ...]] = []
+        """Of each flow the fields of `_FLOW`."""
         clock = 0.0
         for _ in range(iterations):
             for phase in parameters.phases:
@@ -168,10 +168,10 @@ class _Plan:
                 backlog = round((free - start) * rate)
                 self.free_ms[sender] = free + size / rate
                 found.append(
-                    _Flow(
+                    (
                         start,
-                        self.free_ms[sender],
                         sender,
+                        self.free_ms[sender],
                         receiver,
                         size,
                         min(backlog, seen.socket_bytes),
@@ -183,26 +183,25 @@ class _Plan:
                 )
             end = max(end, start, self.free_ms[sender])
         # All flows of a phase start before the next begins, so the whole list is in order.
-        self.flows += sorted(found, key=lambda flow: (flow.start_ms, flow.sender))
+        self.flows += sorted(found, key=lambda flow: flow[:2])
         return end
 
     def seen(self, kind: str, name: str) -> SyntheticJob:
         """The trace: of every flow what can be seen when it starts, and its size."""
-        observation, flows, draws = self.parameters.seen, self.flows, self.draws
-        start = np.array([flow.start_ms for flow in flows])
-        size = np.array([flow.size for flow in flows], np.int64)
-        sender = np.array([flow.sender for flow in flows], np.int64)
-        receiver = np.array([flow.receiver for flow in flows], np.int64)
+        observation, draws = self.parameters.seen, self.draws
+        flows = np.array(self.flows, _FLOW)
+        start, size, sender, receiver = (
+            flows[name].copy() for name in ("start_ms", "size", "sender", "receiver")
+        )
 
         def noisy(values: npt.NDArray[np.float64], deviation: float) -> npt.NDArray[np.float64]:
             noise: npt.NDArray[np.float64] = np.exp(deviation * draws.standard_normal(len(flows)))
             return np.round(values * noise)
 
-        network = _Network(observation, start, np.array([flow.end_ms for flow in flows]), size)
-        partitions = np.array([self.partitions[flow.sender] for flow in flows])
+        network = _Network(observation, start, flows["end_ms"], size)
+        partitions = np.array(self.partitions)[sender]
         ram = observation.ram_base_bytes + observation.ram_per_partition * partitions
-        busy = np.array([flow.busy for flow in flows])
-        cpu = busy + observation.cpu_noise * draws.standard_normal(len(flows))
+        cpu = flows["busy"] + observation.cpu_noise * draws.standard_normal(len(flows))
         calls = np.minimum(size, observation.first_call_bytes)
         is_header = draws.random(len(flows)) < observation.header_share
         everywhere = np.zeros(len(flows), np.int64)
@@ -215,13 +214,13 @@ class _Plan:
             "agg_net_out_per_machine": noisy(network.sent(sender), loud),
             "agg_net_in_per_machine": noisy(network.received(sender, receiver), loud),
             "flow_frequency": network.flows() * 1e3 / observation.network_window_ms,
-            "tcp_queue": np.array([flow.backlog for flow in flows], np.float64),
+            "tcp_queue": flows["backlog"].copy(),
             "machine": sender.astype(np.float64),
             "cpu": np.round(np.clip(cpu, 0.0, 1.0), 4),
             "ram": noisy(ram, observation.ram_noise),
-            "disk_write": np.round([flow.disk for flow in flows]),
-            "memory_read": np.round([flow.memory_read for flow in flows]),
-            "memory_write": np.round([flow.memory_write for flow in flows]),
+            "disk_write": np.round(flows["disk"]),
+            "memory_read": np.round(flows["memory_read"]),
+            "memory_write": np.round(flows["memory_write"]),
             "first_call": np.where(
                 is_header, np.minimum(size, observation.header_bytes), calls
             ).astype(np.float64),

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spillway.learning.bounds.model import Model
-from spillway.learning.bounds.scores import FAR_BYTES, SMALL_BYTES, Errors, Scores
-from spillway.learning.bounds.training import Training
+from spillway.learning.bounds.training import FAR_BYTES, SMALL_BYTES, Errors, Scores, Training
 from spillway.show.tables import Row, open_grid, properties
 
 _SYNTHETIC = "All numbers are synthetic: these jobs are made up, not measured."
@@ -28,11 +27,10 @@ _METHODS = {
 
 def generated(told: Mapping[str, Any]) -> RenderableType:
     """What was made."""
-    text = (
+    return Text(
         f"{told['jobs']:,} synthetic jobs of kind {told['kind']}: {told['flows']:,} flows, "
         f"{told['bytes']:,} bytes, between {told['hosts']:,} hosts"
     )
-    return Text(text)
 
 
 def trained(found: Mapping[int, Training]) -> RenderableType:
@@ -47,8 +45,7 @@ def trained(found: Mapping[int, Training]) -> RenderableType:
     table, errors = _scores("depth", "bound"), _errors("depth")
     for depth, training_ in found.items():
         for method, scores in training_.scores.items():
-            factor = training_.models[method].factor
-            table.add_row(str(depth), method, *_cells(scores, factor))
+            table.add_row(str(depth), method, *_cells(scores, training_.models[method].factor))
         errors.add_row(str(depth), *_error_cells(training_.errors))
     return _group(Text(head), table, Text(""), errors, is_synthetic=bool(training["synthetic"]))
 
@@ -85,8 +82,9 @@ def _group(*parts: RenderableType, is_synthetic: bool, more: Iterable[str] = ())
 
 
 def _scores(*first: str) -> Table:
-    headings = ("factor", "flows", "bounded", "out-bound", "closeness", "of small")
-    return open_grid(*first, numbers=headings)
+    return open_grid(
+        *first, numbers=("factor", "flows", "bounded", "out-bound", "closeness", "of small")
+    )
 
 
 def _cells(scores: Scores, factor: float) -> list[str]:

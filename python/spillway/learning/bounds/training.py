@@ -1,26 +1,106 @@
-"""Growing forests on jobs, calibrating their bounds, and testing them."""
+"""Growing forests on jobs, calibrating their bounds, and testing them.
+
+Bounds are tested by how many flows they bound, and how closely; beside them are the errors of the
+predicted sizes, at face value.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spillway.base.arguments import all_of, share, whole
 from spillway.base.errors import ScenarioError
-from spillway.learning.bounds.columns import FEATURES
-from spillway.learning.bounds.job import Job, features
+from spillway.learning.bounds.job import FEATURES, Job, features
 from spillway.learning.bounds.model import METHODS, Grown, Model
-from spillway.learning.bounds.scores import Errors, Scores
-from spillway.learning.forest_model import versions
+from spillway.learning.forest import check_known, versions
 
 SPLITS = ("jobs", "flows")
 CALIBRATION_SHARE = 0.2
 """The part of what is there to train on that is kept back for a calibration."""
 MOST_TREES, MOST_DEPTH, MOST_WINDOW = 10_000, 64, 100
+
+
+FAR_BYTES = 100_000
+"""A prediction that is further from the size than this is far off (QCLIMB's slides: 100 KB)."""
+SMALL_BYTES = 100_000
+"""A flow of at most this size is small."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Bounds compared with sizes.
+
+    A flow is bounded if its bound is at most its size; else it is out-bound, in the words of
+    QCLIMB's slides. What no flow tells of is None.
+    """
+
+    flows: int
+    """All flows."""
+    bounded: int
+    """Those whose bound is at most their size."""
+    out_bound: int
+    """The others."""
+    closeness: float | None
+    """The mean of bound / size over the bounded flows."""
+    closeness_small: float | None
+    """The same over the small ones among them."""
+    excess: float | None
+    """The mean of bound / size - 1 over the out-bound flows."""
+
+    @classmethod
+    def of(cls, bound: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> Scores:
+        """Compares the bounds of flows with their sizes."""
+        is_bounded = bound <= size
+        share = bound / size
+        is_small = size <= SMALL_BYTES
+        return cls(
+            len(size),
+            int(is_bounded.sum()),
+            int((~is_bounded).sum()),
+            _mean(share[is_bounded]),
+            _mean(share[is_bounded & is_small]),
+            _mean(share[~is_bounded] - 1.0),
+        )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of this, by name, with the share of bounded flows."""
+        return {**asdict(self), "bounded_share": self.bounded / self.flows if self.flows else None}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Predicted sizes compared with sizes."""
+
+    flows: int
+    far_off: int
+    """Flows whose size is more than `FAR_BYTES` from the predicted one."""
+    too_high: int
+    """Flows that are predicted larger than they are, in whole bytes, to which a bound is cut."""
+    median: float | None
+    """The median of |predicted - size| / size."""
+
+    @classmethod
+    def of(cls, predicted: npt.NDArray[np.float64], size: npt.NDArray[np.int64]) -> Errors:
+        """Compares the predicted sizes of flows with their sizes."""
+        error = predicted - size
+        return cls(
+            len(size),
+            int((np.abs(error) > FAR_BYTES).sum()),
+            int((np.floor(predicted) > size).sum()),
+            float(np.median(np.abs(error) / size)) if len(size) else None,
+        )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of this, by name, with the share of those far off."""
+        return {**asdict(self), "far_off_share": self.far_off / self.flows if self.flows else None}
 
 
 @dataclass(frozen=True)
@@ -81,18 +161,12 @@ def train(
     window, seed = whole("window", window, 1, MOST_WINDOW), whole("seed", seed, 0, 2**32 - 1)
     quantile, train_share = share("quantile", quantile), share("train_share", train_share)
     miss_rate = None if miss_rate is None else share("miss_rate", miss_rate)
-    if split not in SPLITS:
-        raise ScenarioError(f"split: {split!r} is not known", f"known are {', '.join(SPLITS)}")
+    check_known("split", split, SPLITS)
     names = features(FEATURES[jobs[0].kind], window)
     parts = _split(jobs, split, train_share, miss_rate is not None, seed)
-    inputs = np.concatenate([job.inputs(names) for job in jobs])
-    size = np.concatenate([job.size for job in jobs])
-    grown = grow(inputs[parts.train], size[parts.train], names, depth, trees, seed)
-    flows = {
-        "training": int(parts.train.sum()),
-        "calibration": int(parts.calibration.sum()),
-        "test": int(parts.test.sum()),
-    }
+    inputs, size = _flows(jobs, names)
+    grown = grow(inputs[parts["training"]], size[parts["training"]], names, depth, trees, seed)
+    flows = {part: int(chosen.sum()) for part, chosen in parts.items()}
     told = {
         "kind": jobs[0].kind,
         "synthetic": any(job.is_synthetic for job in jobs),
@@ -106,26 +180,24 @@ def train(
         "seed": seed,
         "versions": versions(),
     }
-    models = {}
-    for method in METHODS:
-        model = Model.of(grown, method, quantile=quantile, training=told)
-        # Without a calibration Flux's scheme and the others are told as they are.
-        if miss_rate is not None:
-            bound = model.bounds(inputs[parts.calibration])
-            factor = calibrated(bound, size[parts.calibration], miss_rate)
-            model = Model.of(
+    # Without a calibration Flux's scheme and the others are told as they are.
+    models = {each: Model.of(grown, each, quantile=quantile, training=told) for each in METHODS}
+    if miss_rate is not None:
+        apart, sizes = inputs[parts["calibration"]], size[parts["calibration"]]
+        models = {
+            each: Model.of(
                 grown,
-                method,
+                each,
                 quantile=quantile,
-                factor=factor,
+                factor=calibrated(model.bounds(apart), sizes, miss_rate),
                 miss_rate=miss_rate,
                 training=told,
             )
-        models[method] = model
-    tested = inputs[parts.test], size[parts.test]
-    scores = {name: Scores.of(model.bounds(tested[0]), tested[1]) for name, model in models.items()}
-    errors = Errors.of(models["point"].sizes(tested[0]), tested[1])
-    return Training(models, scores, errors, flows)
+            for each, model in models.items()
+        }
+    tested, sizes = inputs[parts["test"]], size[parts["test"]]
+    scores = {each: Scores.of(model.bounds(tested), sizes) for each, model in models.items()}
+    return Training(models, scores, Errors.of(models["point"].sizes(tested), sizes), flows)
 
 
 def grow(
@@ -174,26 +246,22 @@ def calibrated(
 
 def evaluate(model: Model, jobs: Iterable[Job]) -> tuple[Scores, Errors]:
     """How good a model's bounds, and its predicted sizes, are on some jobs."""
-    jobs = _jobs(jobs)
-    inputs = np.concatenate([job.inputs(model.features) for job in jobs])
-    size = np.concatenate([job.size for job in jobs])
-    bound, predicted = model.bounds(inputs), model.sizes(inputs)
-    return Scores.of(bound, size), Errors.of(predicted, size)
+    inputs, size = _flows(_jobs(jobs), model.features)
+    return Scores.of(model.bounds(inputs), size), Errors.of(model.sizes(inputs), size)
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Which flows are for what."""
-
-    train: npt.NDArray[np.bool_]
-    calibration: npt.NDArray[np.bool_]
-    test: npt.NDArray[np.bool_]
+def _flows(
+    jobs: Sequence[Job], names: Sequence[str]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Inputs and sizes of the flows of all jobs."""
+    inputs = np.concatenate([job.inputs(names) for job in jobs])
+    return inputs, np.concatenate([job.size for job in jobs])
 
 
 def _split(
     jobs: Sequence[Job], split: str, train_share: float, calibrates: bool, seed: int
-) -> _Parts:
-    """Splits all flows; what is dealt out are jobs, or flows."""
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """Which flows are for training, for calibration and for a test; jobs or flows are dealt out."""
     counts = [len(job) for job in jobs]
     count = len(jobs) if split == "jobs" else sum(counts)
     kept = round(train_share * count)
@@ -206,7 +274,8 @@ def _split(
     part = np.empty(count, np.int64)
     part[order] = np.digitize(np.arange(count), ends)
     of_flow = np.repeat(part, counts) if split == "jobs" else part
-    return _Parts(of_flow == 0, of_flow == 1, of_flow == 2)
+    names = ("training", "calibration", "test")
+    return {name: of_flow == number for number, name in enumerate(names)}
 
 
 def _jobs(given: Iterable[Job]) -> list[Job]:
@@ -219,3 +288,7 @@ def _jobs(given: Iterable[Job]) -> list[Job]:
         hint = "give those of one kind"
         raise ScenarioError(f"jobs of several kinds: {', '.join(kinds)}", hint)
     return jobs
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    return float(values.mean()) if len(values) else None

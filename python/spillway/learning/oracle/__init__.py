@@ -7,10 +7,10 @@ traces.
 """
 
 from spillway.learning.oracle.model import Model
-from spillway.learning.oracle.scores import Scores
 from spillway.learning.oracle.trace import Trace
 from spillway.learning.oracle.training import (
     NothingToLearnError,
+    Scores,
     Training,
     evaluate,
     sweep_trees,

@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 
 from spillway.base.errors import ScenarioError
 from spillway.base.progress import Follow
-from spillway.learning.oracle.scores import Scores
 from spillway.learning.oracle.trace import load
-from spillway.learning.oracle.training import Training, evaluate, train
+from spillway.learning.oracle.training import Scores, Training, evaluate, train
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
 
@@ -42,8 +41,9 @@ class Recipe:
         with TemporaryDirectory(prefix="spillway-oracle-") as folder:
             places = []
             for seed in (TRAIN_SEED, TEST_SEED):
-                label = f"tracing, seed {seed}"
-                report, end = follow(label, 0.5) if follow else (None, lambda: None)
+                report, end = (
+                    follow(f"tracing, seed {seed}", 0.5) if follow else (None, lambda: None)
+                )
                 scenario = Scenario.load(self.scenario).set(*self.settings, *settings)
                 place = Path(folder, str(seed))
                 run(scenario, seed=seed, out=place, progress=report)

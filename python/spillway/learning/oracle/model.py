@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from spillway.base import checksums, core
 from spillway.base.errors import ScenarioError
-from spillway.learning import forest_file
-from spillway.learning.forest_model import ForestModel
+from spillway.learning import forest as forests
+from spillway.learning.forest import ForestModel
 from spillway.scenario.fates import FEATURES
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Seen:
     rates: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, forest: core.Forest, name: str) -> Seen:
+    def of(cls, forest: core.Forest) -> Seen:
         """The range that a file's metadata give."""
 
         def told(key: str, number: Callable[[str], T]) -> tuple[T, ...]:
@@ -50,7 +50,7 @@ class Seen:
             try:
                 return tuple(number(part) for part in text.split(",") if part.strip())
             except ValueError:
-                raise ScenarioError(f"{name}: its {key} are {text!r}") from None
+                raise ScenarioError(f"its {key} are {text!r}") from None
 
         seen = cls(
             told("least", float), told("greatest", float), told("buffers", int), told("rates", int)
@@ -58,7 +58,7 @@ class Seen:
         counts = [len(seen.least), len(seen.greatest)]
         if counts not in ([0, 0], [len(forest.features)] * 2):
             many = len(forest.features)
-            raise ScenarioError(f"{name}: it has the ranges of {counts} features, not of {many}")
+            raise ScenarioError(f"it has the ranges of {counts} features, not of {many}")
         return seen
 
     @property
@@ -87,23 +87,18 @@ class Model(ForestModel):
     _training_keys = frozenset({"packets", "drops", "split", "seed", "traces", "versions"})
     _forest: core.Forest
 
-    def __init__(self, content: bytes, name: str = "the model") -> None:
-        super().__init__(content, name)
-        self._check(name)
-        self.training: dict[str, Any] = self._read_training(name)
-        """What it was trained on, and how."""
-        self.seen = Seen.of(self._forest, name)
-        """The range of inputs on which it was trained, as far as its file gives it."""
-
-    def _check(self, name: str) -> None:
-        """Whatever a switch would refuse is refused here too."""
-        unknown = [feature for feature in self.features if feature not in FEATURES]
-        if unknown:
-            known = ", ".join(FEATURES)
-            raise ScenarioError(f"{name}: it looks at {unknown[0]!r}; known are {known}")
+    def _take(self, content: bytes) -> None:
+        super()._take(content)
+        # Whatever a switch would refuse is refused here too.
+        for feature in self.features:
+            if feature not in FEATURES:
+                known = ", ".join(FEATURES)
+                raise ScenarioError(f"it looks at {feature!r}; known are {known}")
         for told, choices in ((self.units, UNITS), (self.average, AVERAGES)):
             if told not in choices:
-                raise ScenarioError(f"{name}: {told!r} is none of {', '.join(choices)}")
+                raise ScenarioError(f"{told!r} is none of {', '.join(choices)}")
+        self.seen = Seen.of(self._forest)
+        """The range of inputs on which it was trained, as far as its file gives it."""
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
@@ -146,7 +141,6 @@ class Model(ForestModel):
             ScenarioError: A feature, a unit or a kind of averages is not known, or something does
                 not fit together.
         """
-        arrays = forest_file.arrays(forest)
         metadata = {
             "kind": "classification",
             "features": ",".join(features),
@@ -155,7 +149,7 @@ class Model(ForestModel):
             "training": json.dumps(training),
             **({} if seen is None else seen.metadata),
         }
-        return cls(forest_file.content(arrays, metadata))
+        return cls(forests.content(forests.arrays(forest), metadata))
 
     @property
     def units(self) -> str:

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from spillway.base.folder import whole_file
-from spillway.learning.oracle.scores import Scores
+from spillway.learning.oracle.training import Scores
 from spillway.show.palette import COLOURS, FONTS, MARKERS
 
 _LINES = {

@@ -9,12 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from spillway.learning.oracle.model import Model
-from spillway.learning.oracle.scores import Scores
-from spillway.learning.oracle.training import Training
+from spillway.learning.oracle.training import Scores, Training
 from spillway.show.tables import Row, open_grid, properties
 
-_SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
-_HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
+_SCORES = {
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "inverse_eta": "1/eta (Thm 2)",
+}
 
 
 def scores(
@@ -23,9 +27,8 @@ def scores(
     """A row for every trace on which a model was tested, and below it one for every tier."""
     rows: list[tuple[str, Scores]] = []
     for name, each in found.items():
-        rows.append((name, each))
         parts = (by_tier or {}).get(name, {})
-        rows += ((f"  {tier}", part) for tier, part in parts.items())
+        rows += [(name, each), *((f"  {tier}", part) for tier, part in parts.items())]
     table = _table("tested on", rows)
     notes = [note for name, each in found.items() if (note := _outside(name, each))]
     empty = [name for name, each in found.items() if not each.document["drops"]]
@@ -72,10 +75,8 @@ def sweep(found: Iterable[tuple[int, Scores]]) -> Table:
 
 
 def _table(first: str, rows: Iterable[tuple[str, Scores]]) -> Table:
-    table = Table(box=None, header_style="bold")
-    table.add_column(first, overflow="fold")
-    for heading in ("packets", "drops", *_HEADINGS):
-        table.add_column(heading, justify="right")
+    table = open_grid(first, numbers=("packets", "drops", *_SCORES.values()))
+    table.columns[0].overflow = "fold"
     for name, each in rows:
         told = each.document
         table.add_row(

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from spillway.base.arguments import all_of, items, share, whole
 from spillway.base.errors import ScenarioError
-from spillway.learning.forest_model import versions
+from spillway.learning.forest import check_known, versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
-from spillway.learning.oracle.scores import Scores
 from spillway.learning.oracle.trace import Trace, join
 from spillway.scenario.fates import FEATURES
 
@@ -26,6 +25,97 @@ class NothingToLearnError(ScenarioError):
 SPLITS = ("time", "random", "none")
 MOST_TREES = 10_000
 """More trees than any switch could evaluate."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Predictions compared with the truth, in packets; drops are positives (Credence, Figure 5).
+
+    Scores with a denominator of 0, such as the precision of a model that predicts no drop, are
+    None.
+    """
+
+    true_positives: float
+    """Drops that were predicted."""
+    false_positives: float
+    """Predicted drops that were none."""
+    true_negatives: float
+    """Packets that were neither predicted as drops nor dropped."""
+    false_negatives: float
+    """Drops that were not predicted."""
+    ports: int
+    """N in Theorem 2."""
+    outside: dict[str, float] | None = None
+    """Packets with a feature outside the model's training range, by feature, and those with `any`;
+    None if the model does not give its range.
+    """
+
+    @classmethod
+    def of(
+        cls,
+        truth: npt.NDArray[np.bool_],
+        predicted: npt.NDArray[np.bool_],
+        weight: npt.NDArray[np.float64],
+        ports: int,
+    ) -> Scores:
+        """Counts packets, each with its weight."""
+        return cls(
+            float(weight[truth & predicted].sum()),
+            float(weight[~truth & predicted].sum()),
+            float(weight[~truth & ~predicted].sum()),
+            float(weight[truth & ~predicted].sum()),
+            ports,
+        )
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of correct predictions."""
+        right = self.true_positives + self.true_negatives
+        return _ratio(right, right + self.false_positives + self.false_negatives)
+
+    @property
+    def precision(self) -> float | None:
+        """The share of predicted drops that were drops."""
+        return _ratio(self.true_positives, self.true_positives + self.false_positives)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of drops that were predicted."""
+        return _ratio(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        wrong = self.false_positives + self.false_negatives
+        return _ratio(2 * self.true_positives, 2 * self.true_positives + wrong)
+
+    @property
+    def inverse_eta(self) -> float | None:
+        """The value of Credence's Theorem 2 for 1/eta: (TN - min((N - 1) FN, TN)) / (TN + FP)."""
+        lost = min((self.ports - 1) * self.false_negatives, self.true_negatives)
+        return _ratio(self.true_negatives - lost, self.true_negatives + self.false_positives)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All scores, by name."""
+        return {
+            "packets": self.true_positives
+            + self.false_positives
+            + self.true_negatives
+            + self.false_negatives,
+            "drops": self.true_positives + self.false_negatives,
+            "true_positives": self.true_positives,
+            "false_positives": self.false_positives,
+            "true_negatives": self.true_negatives,
+            "false_negatives": self.false_negatives,
+            "accuracy": self.accuracy,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "inverse_eta": self.inverse_eta,
+            "ports": self.ports,
+            "outside": self.outside,
+        }
 
 
 @dataclass(frozen=True)
@@ -80,9 +170,11 @@ def train(
     traces = _traces(traces)
     trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
     seed = whole("seed", seed, 0, 2**32 - 1)
-    features = _known("features", features, FEATURES)
-    (units,) = _known("units", [units], UNITS)
-    (split,) = _known("split", [split], SPLITS)
+    features = tuple(items(features, "features", f"known are {', '.join(FEATURES)}"))
+    for name in features or ("",):
+        check_known("features", name, FEATURES)
+    check_known("units", units, UNITS)
+    check_known("split", split, SPLITS)
     train_share = share("train_share", train_share)
     if not traces:
         raise ScenarioError("there is no trace to train on")
@@ -91,11 +183,7 @@ def train(
     seen, unseen = _split(traces, split, train_share, seed)
     drops = int(seen.dropped.sum())
     if drops in (0, len(seen)):
-        problem = (
-            "no packet was dropped: there is nothing to learn"
-            if drops == 0
-            else "every packet was dropped: there is nothing to learn"
-        )
+        problem = f"{'every' if drops else 'no'} packet was dropped: there is nothing to learn"
         hint = "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one"
         raise NothingToLearnError(f"in the {len(seen):,} packets to train on {problem}", hint)
     forest = RandomForestClassifier(
@@ -203,16 +291,6 @@ def sweep_trees(
     return found
 
 
-def _known(what: str, given: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
-    """Checks names, at least one, each of which must be among the choices."""
-    listed = ", ".join(choices)
-    found = tuple(items(given, what, f"known are {listed}"))
-    for name in found or ("",):
-        if name not in choices:
-            raise ScenarioError(f"{what}: {name!r} is not known", f"known are {listed}")
-    return found
-
-
 def _split(
     traces: Sequence[Trace], split: str, train_share: float, seed: int
 ) -> tuple[Trace, Trace | None]:
@@ -230,3 +308,7 @@ def _split(
     pairs = list(zip(traces, chosen, strict=True))
     seen = join([trace.where(part) for trace, part in pairs])
     return seen, join([trace.where(~part) for trace, part in pairs])
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
