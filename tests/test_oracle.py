@@ -480,6 +480,43 @@ def test_a_test_without_drops_says_nothing(command, traces, tmp_path):
     assert done.status == 0 and "nothing was dropped: such scores say nothing" in done.out
 
 
+QUIET = "kept back to test on was dropped: scores on them mean nothing"
+
+
+@pytest.mark.parametrize("split", ["time", "random"])
+def test_what_is_kept_back_without_drops_is_warned_of(split):
+    trace = made_up(range(0, 1000, 10), [place == 0 for place in range(100)])
+    with pytest.warns(spillway.ScenarioWarning, match=QUIET):
+        found = train([trace], split=split, train_share=0.8, seed=2)
+    assert found.scores is not None and found.scores.document["drops"] == 0
+
+
+def test_what_is_kept_back_with_drops_is_not_warned_of():
+    trace = made_up(range(0, 1000, 10), [place in (0, 99) for place in range(100)])
+    assert train([trace], train_share=0.8).scores is not None
+    quiet = made_up(range(0, 1000, 10), [place == 0 for place in range(100)])
+    assert train([quiet], split="none").scores is None
+
+
+@pytest.mark.parametrize(
+    ("more", "head"),
+    [((), ""), (("--sweep-trees", "1,2"), ""), (("--each-switch", "--out", "m"), "leaf0, ")],
+)
+def test_commands_warn_once_of_what_is_kept_back_without_drops(command, traces, more, head):
+    # In the tiny trace all drops are early.
+    done = command("oracle", "train", traces / "seed-1", *more)
+    assert done.status == 0 and done.err.count(QUIET) == 1
+    assert done.err.startswith(f"warning: {head or 'none of the packets that were kept back'}")
+    others = command("oracle", "train", traces / "seed-1", "--split", "random", *more, "--force")
+    assert others.status == 0 and QUIET not in others.err
+
+
+def test_a_sweep_on_other_traces_does_not_ask_what_is_kept_back(command, traces):
+    given = ("--test", traces / "seed-2", "--sweep-trees", "1,2")
+    done = command("oracle", "train", traces / "seed-1", *given)
+    assert done.status == 0 and QUIET not in done.err
+
+
 def test_ports_are_the_switchs_whoever_sends(tmp_path):
     one = OPEN_LOOP.replace('destinations = "uniform"', "destinations = 0")
     spillway.run(one.replace("load = 0.9", "load = 0.1"), out=tmp_path / "run")

@@ -31,7 +31,7 @@ def scores(
         rows += [(name, each), *((f"  {tier}", part) for tier, part in parts.items())]
     table = _table("tested on", rows)
     notes = [note for name, each in found.items() if (note := _outside(name, each))]
-    empty = [name for name, each in found.items() if not each.document["drops"]]
+    empty = [name for name, each in found.items() if not each.drops]
     if empty:
         notes.append(f"in {', '.join(empty)} nothing was dropped: such scores say nothing")
     return Group(table, *(Text(note, "dim") for note in notes))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spillway.base.arguments import all_of, items, share, whole
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.learning.forest import check_known, versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
 from spillway.learning.oracle.trace import Trace, join
@@ -68,6 +69,11 @@ class Scores:
         )
 
     @property
+    def drops(self) -> float:
+        """All drops, predicted or not."""
+        return self.true_positives + self.false_negatives
+
+    @property
     def accuracy(self) -> float | None:
         """The share of correct predictions."""
         right = self.true_positives + self.true_negatives
@@ -81,7 +87,7 @@ class Scores:
     @property
     def recall(self) -> float | None:
         """The share of drops that were predicted."""
-        return _ratio(self.true_positives, self.true_positives + self.false_negatives)
+        return _ratio(self.true_positives, self.drops)
 
     @property
     def f1(self) -> float | None:
@@ -103,7 +109,7 @@ class Scores:
             + self.false_positives
             + self.true_negatives
             + self.false_negatives,
-            "drops": self.true_positives + self.false_negatives,
+            "drops": self.drops,
             "true_positives": self.true_positives,
             "false_positives": self.false_positives,
             "true_negatives": self.true_negatives,
@@ -159,7 +165,8 @@ def train(
         seed: The seed of the forest and of a random split.
 
     Returns:
-        The model, and its scores on the rest, which are None with the split "none".
+        The model, and its scores on the rest, which are None with the split "none". Without a drop
+        in the rest there is a warning: scores on it mean nothing.
 
     Raises:
         NothingToLearnError: Nothing was dropped, or everything.
@@ -213,7 +220,9 @@ def train(
         tuple(sorted(seen.rates)),
     )
     model = Model.of(forest, features, units, next(iter(averages)), training, bounds)
-    return Training(model, evaluate(model, unseen) if unseen is not None else None, balance)
+    scores = None if unseen is None else evaluate(model, unseen)
+    _warn_without_drops({"": scores})
+    return Training(model, scores, balance)
 
 
 def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
@@ -237,14 +246,16 @@ def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
         return [part for part in parts if len(part)]
 
     found: dict[str, Training] = {}
-    for name, tier in names.items():
-        with contextlib.suppress(NothingToLearnError):
-            found[name] = train(at(tier, name), **options)
-    for tier in sorted({tier for name, tier in names.items() if name not in found}):
-        try:
-            found[tier] = train(at(tier), **options)
-        except NothingToLearnError:
-            found[tier] = train(traces, **options)
+    with _warned_of_later():
+        for name, tier in names.items():
+            with contextlib.suppress(NothingToLearnError):
+                found[name] = train(at(tier, name), **options)
+        for tier in sorted({tier for name, tier in names.items() if name not in found}):
+            try:
+                found[tier] = train(at(tier), **options)
+            except NothingToLearnError:
+                found[tier] = train(traces, **options)
+    _warn_without_drops({name: training.scores for name, training in found.items()})
     return found
 
 
@@ -281,14 +292,41 @@ def sweep_trees(
     """
     found = []
     for count in trees:
-        training = train(traces, trees=count, **options)
+        with _warned_of_later():
+            training = train(traces, trees=count, **options)
         scores = evaluate(training.model, join(tests)) if tests else training.scores
         if scores is None:
             raise ScenarioError(
                 "nothing is left to test on", "name traces to test on, or split what there is"
             )
         found.append((count, scores))
+    if found and not tests:
+        # Whatever the number of trees, the same packets are kept back.
+        _warn_without_drops({"": found[0][1]})
     return found
+
+
+_WITHOUT_DROPS = "none of the packets that were kept back to test on was dropped"
+
+
+def _warn_without_drops(found: Mapping[str, Scores | None]) -> None:
+    """Warns of scores on what was kept back without drops, by models' names if they have any."""
+    names = [name for name, scores in found.items() if scores is not None and not scores.drops]
+    if names:
+        text = (
+            f"{_WITHOUT_DROPS}: scores on them mean nothing; another split, a smaller share to "
+            "train on or longer traces keep back others"
+        )
+        told = f"{', '.join(names)}: " if any(names) else ""
+        warnings.warn(ScenarioWarning(told + text), stacklevel=3)
+
+
+@contextlib.contextmanager
+def _warned_of_later() -> Iterator[None]:
+    """Trainings within it do not warn that nothing was dropped in what they kept back."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _WITHOUT_DROPS, ScenarioWarning)
+        yield
 
 
 def _split(
