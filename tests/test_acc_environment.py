@@ -13,10 +13,13 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 import spillway  # noqa: E402
 from spillway.base.errors import ScenarioError  # noqa: E402
 from spillway.learning.acc import ACC, PRED, Model, evaluation  # noqa: E402
-from spillway.learning.acc.best import best_action  # noqa: E402
 from spillway.learning.acc.environment import AgentEnv, Place, red  # noqa: E402
-from spillway.learning.acc.state import Interval, frame  # noqa: E402
-from spillway.learning.acc.variant import Variant  # noqa: E402
+from spillway.learning.acc.evaluation import best_action  # noqa: E402
+from spillway.learning.acc.variant import (  # noqa: E402
+    Interval,
+    Variant,
+    frame,
+)
 from spillway.scenario.scenario import Scenario  # noqa: E402
 
 PORT = "switch.leaf0.port.0"

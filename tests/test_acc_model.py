@@ -11,8 +11,8 @@ import pytest
 from spillway.base.errors import ScenarioError
 from spillway.learning import model_file
 from spillway.learning.acc import ACC, PRED, Model, variant
-from spillway.learning.acc.network import outputs
-from spillway.learning.acc.state import Interval, State, frame
+from spillway.learning.acc.model import outputs
+from spillway.learning.acc.variant import Interval, State, frame
 from support import flipped, names, with_right_checksum
 
 RANGES = (150_000.0, 1.0, 1.0, 24_000.0, 150_000.0, 1.0)

@@ -10,10 +10,8 @@ import pytest
 import spillway
 from spillway import Simulation, _core
 from spillway.base.errors import ScenarioError
-from spillway.learning.acc.model import Model
-from spillway.learning.acc.network import Layer
-from spillway.learning.acc.state import NUMBERS, Interval, State
-from spillway.learning.acc.variant import PACKET, Setting
+from spillway.learning.acc.model import Layer, Model
+from spillway.learning.acc.variant import NUMBERS, PACKET, Interval, Setting, State
 from spillway.result.result import Result
 
 INTERVAL_PS = 206_000_000

@@ -21,7 +21,7 @@ from stable_baselines3.common.logger import configure  # noqa: E402
 from stable_baselines3.common.type_aliases import ReplayBufferSamples  # noqa: E402
 
 from spillway.base.errors import ScenarioError  # noqa: E402
-from spillway.learning.acc import Model, run_learner  # noqa: E402
+from spillway.learning.acc import Model, learner  # noqa: E402
 from spillway.learning.acc.environment import AgentEnv, Place  # noqa: E402
 from spillway.learning.acc.learner import DoubleDQN  # noqa: E402
 from spillway.learning.acc.settings import Settings  # noqa: E402
@@ -122,7 +122,7 @@ def test_a_model_is_the_network_that_was_trained() -> None:
     def looked(done: int, exploration: float, reward: float, found: Any) -> None:
         layers.append((done, found))
 
-    run_learner.run(env, PRED.hidden, Settings(), 0, 3, 10, looked)
+    learner.run(env, PRED.hidden, Settings(), 0, 3, 10, looked)
     ((done, found),) = layers
     assert done == 0 and [weight.shape for weight, _ in found] == [(64, 6), (64, 64), (252, 64)]
     modules: list[Any] = []

@@ -18,7 +18,7 @@ from spillway import _core
 PACKAGES = pkgutil.walk_packages(spillway.__path__, "spillway.")
 MODULES = {"spillway", *(name for _, name, _ in PACKAGES)}
 MODULES -= {"spillway._core", "spillway.__main__"}
-TRAINING = {"spillway.learning.acc.learner", "spillway.learning.acc.run_learner"}
+TRAINING = {"spillway.learning.acc.learner"}
 """What needs the extra `train`."""
 
 

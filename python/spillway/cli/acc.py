@@ -258,8 +258,8 @@ def best_action(
     """Search for the action that does best if it never changes: static RED, by the mean reward."""
     _check_gymnasium()
     from spillway.learning.acc import Model, tables
-    from spillway.learning.acc.best import best_action as search
     from spillway.learning.acc.environment import red
+    from spillway.learning.acc.evaluation import best_action as search
     from spillway.learning.acc.variant import find
 
     errors = console(sys.stderr)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from spillway.base import core
 from spillway.base.arguments import Assignments, Seeds, assignments_of
 from spillway.base.errors import ScenarioError
-from spillway.learning.acc.state import NUMBERS, Interval, State
-from spillway.learning.acc.variant import Setting, Variant
+from spillway.learning.acc.variant import NUMBERS, Interval, Setting, State, Variant
 from spillway.learning.gym import NetworkEnv, Table
 from spillway.run.run import prepared
 from spillway.run.simulation import Simulation
@@ -63,9 +62,9 @@ def red(setting: Setting) -> str:
 class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
     """A run from its beginning on. An action is a setting of RED at one port, for an interval.
 
-    The observation is the state (`spillway.learning.acc.state`), the reward the variant's. Other
-    ports keep the variant's first setting. Episodes last as long as the scenario's duration, and
-    are truncated, never terminated: the network would go on.
+    The observation is the state (`variant.State`), the reward the variant's. Other ports keep the
+    variant's first setting. Episodes last as long as the scenario's duration, and are truncated,
+    never terminated: the network would go on.
 
     Attributes:
         interval_ps: the time between decisions.
@@ -76,8 +75,7 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
 
     def __init__(self, place: Place, variant: Variant, seeds: Seeds = (1,)) -> None:
         """An environment; each episode draws one of the scenario's `seeds`."""
-        settings = place.assignments(variant)
-        scenario = prepared(place.scenario, None, settings, ())
+        scenario = prepared(place.scenario, None, place.assignments(variant), ())
         read = scenario.read()
         topology = scenario.resolved["topology"]
         _check_port(place.port, scenario)
@@ -90,10 +88,12 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
             )
             raise ScenarioError(f"duration: {text}", "a longer duration, or a shorter interval")
         self._ps_per_byte = _ps_per_byte(place.gbps, scenario.facts["host_gbps"])
-        rows = [(f"{least}B", f"{most}B", chance) for least, most, chance in variant.actions]
         self._network = NetworkEnv(
             scenario,
-            actions=Table(_KEYS, rows),
+            actions=Table(
+                _KEYS,
+                [(f"{least}B", f"{most}B", share) for least, most, share in variant.actions],
+            ),
             at=place.port,
             signals={
                 name: f"{place.port}.{name}"
@@ -106,8 +106,7 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
         )
         self._state = State(variant.history, variant.ranges)
         self.action_space = self._network.action_space
-        shape = (NUMBERS * variant.history,)
-        self.observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
+        self.observation_space = spaces.Box(0.0, 1.0, (NUMBERS * variant.history,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

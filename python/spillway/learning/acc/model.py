@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,16 @@ from safetensors.numpy import load
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.learning import model_file
-from spillway.learning.acc.network import Layer, outputs
-from spillway.learning.acc.state import NUMBERS
-from spillway.learning.acc.variant import Setting
+from spillway.learning.acc.variant import NUMBERS, Setting
 from spillway.learning.model_file import ModelFile
 
 FORMAT, VERSION = "spillway-acc", "1"
 MOST_BYTES = 16 << 20
 MOST_LAYERS, MOST_WIDTH, MOST_ACTIONS, MOST_HISTORY = 8, 4096, 65_536, 64
 _OWN = frozenset({"crc32", "format", "version", "interval_ps", "history"})
+
+Layer: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Weights (outputs, inputs), and biases (outputs,)."""
 
 
 class Model(ModelFile):
@@ -83,8 +84,8 @@ class Model(ModelFile):
         for place, (weight, bias) in enumerate(layers):
             arrays[f"layer{place}.weight"] = np.ascontiguousarray(weight, np.float32)
             arrays[f"layer{place}.bias"] = np.ascontiguousarray(bias, np.float32)
-        own = {"interval_ps": str(interval_ps), "history": str(history)}
-        return cls(model_file.content(FORMAT, VERSION, arrays, {**own, **provenance}))
+        metadata = {"interval_ps": str(interval_ps), "history": str(history), **provenance}
+        return cls(model_file.content(FORMAT, VERSION, arrays, metadata))
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
@@ -103,6 +104,12 @@ class Model(ModelFile):
     def provenance(self) -> dict[str, str]:
         """Of what it was made: the command, versions, and so on."""
         return {key: text for key, text in self._metadata.items() if key not in _OWN}
+
+    @property
+    def shape(self) -> str:
+        """The widths of its network, from the input on."""
+        widths = [weight.shape[1] for weight, _ in self.layers] + [len(self.actions)]
+        return " x ".join(map(str, widths))
 
     def values(self, state: NDArray[np.float32]) -> NDArray[np.float32]:
         """What it expects of every action in a state, as the simulator computes it."""
@@ -124,8 +131,7 @@ class Model(ModelFile):
         return int(least), int(most), probability
 
     def __repr__(self) -> str:
-        widths = [weight.shape[1] for weight, _ in self.layers] + [len(self.actions)]
-        return f"<Model: {' x '.join(map(str, widths))}, every {self.interval_ps} ps>"
+        return f"<Model: {self.shape}, every {self.interval_ps} ps>"
 
     def _whole(self, key: str, most: int) -> int:
         text = self._metadata.get(key, "")
@@ -133,6 +139,26 @@ class Model(ModelFile):
         if not is_whole or not 1 <= int(text) <= most:
             raise ScenarioError(f"its {key} is {text!r}; expected a whole number from 1 to {most}")
         return int(text)
+
+
+def outputs(layers: Sequence[Layer], state: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What a network makes of a state: a value for every action.
+
+    In f32, and in the simulator's order, so that both give the same bits: each output is its bias,
+    to which the products with all inputs are added one after the other.
+    """
+    values = state.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for place, (weight, bias) in enumerate(layers):
+            if place > 0:
+                values = np.fmax(values, np.float32(0))
+            sums = bias.copy()
+            for column, value in zip(weight.T, values, strict=True):
+                # What is 0 adds nothing, even times what has overflown.
+                if value != 0:
+                    sums += value * column
+            values = sums
+    return values
 
 
 _TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, too large for a model"

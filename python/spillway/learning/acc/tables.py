@@ -11,12 +11,11 @@ from rich.text import Text
 
 from spillway.experiment.statistics import standard_error
 from spillway.learning.acc.model import Model
-from spillway.learning.acc.state import Interval, State
-from spillway.learning.acc.variant import Setting
+from spillway.learning.acc.variant import Interval, Setting, State
 from spillway.show.tables import open_grid, properties
 
 if TYPE_CHECKING:
-    from spillway.learning.acc.best import Search, Tried
+    from spillway.learning.acc.evaluation import Search, Tried
     from spillway.learning.acc.training import Look, Training
 
 _MOST_ROWS = 10
@@ -52,10 +51,9 @@ def would_set(model: Model) -> list[tuple[str, Setting]]:
 
 def model(chosen: Model) -> RenderableType:
     """A model's shape, of what it was made, and what it would set."""
-    widths = [weight.shape[1] for weight, _ in chosen.layers] + [len(chosen.actions)]
     table = properties(
         [
-            ("network", " x ".join(map(str, widths))),
+            ("network", chosen.shape),
             ("decides every", f"{chosen.interval_ps * 1e-6:g} us"),
             ("observes", "1 interval" if chosen.history == 1 else f"{chosen.history} intervals"),
             ("ranges", ", ".join(f"{each:g}" for each in chosen.ranges.tolist())),

@@ -15,8 +15,7 @@ from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_file, whole_file
 from spillway.learning.acc import evaluation
 from spillway.learning.acc.environment import AgentEnv, Place
-from spillway.learning.acc.model import Model
-from spillway.learning.acc.network import Layer
+from spillway.learning.acc.model import Layer, Model
 from spillway.learning.acc.settings import Settings
 from spillway.learning.acc.variant import PRED, Variant
 from spillway.run.run import prepared
@@ -171,13 +170,13 @@ def train(
 def _learner() -> Any:
     """The module that needs the extra."""
     try:
-        from spillway.learning.acc import run_learner
+        from spillway.learning.acc import learner
     except ModuleNotFoundError as missing:
         if missing.name not in ("torch", "stable_baselines3"):
             raise
         text = f"training needs {missing.name}: pip install 'spillway[train]'"
         raise ScenarioError(text) from None
-    return run_learner
+    return learner
 
 
 def _versions() -> dict[str, str]:

@@ -90,8 +90,10 @@ class Setter:
                 raise ScenarioError(problem, "each has one action")
         self.places = given or [""]
         self.actions = actions
-        prefixes = [f"{place}." if place else "" for place in self.places]
-        self.paths = [[f"{prefix}{key}" for key in actions.keys] for prefix in prefixes]
+        self.paths = [
+            f"{place}.{key}" if place else key for place in self.places for key in actions.keys
+        ]
+        """What each of an action's numbers sets, place after place."""
 
     @property
     def space(self) -> spaces.Space[Any]:
@@ -115,21 +117,17 @@ class Setter:
             ScenarioError: it is no action of the space. Ranges take numbers beyond their ends, too,
                 as the ends.
         """
+        values: list[object]
         if isinstance(self.actions, Table):
-            table = self.actions
-            chosen = [table.rows[row] for row in self._rows(action)]
-            return {
-                path: value
-                for paths, row in zip(self.paths, chosen, strict=True)
-                for path, value in zip(paths, row, strict=True)
-            }
-        ranges = self.actions.ranges * len(self.places)
-        shares = self._shares(action, len(ranges))
-        paths = (path for paths in self.paths for path in paths)
-        return {
-            path: each.text(_within(each, share))
-            for path, each, share in zip(paths, ranges, shares.tolist(), strict=True)
-        }
+            rows = self.actions.rows
+            values = [value for row in self._rows(action, len(rows)) for value in rows[row]]
+        else:
+            ranges = self.actions.ranges * len(self.places)
+            shares = self._shares(action, len(ranges))
+            values = [
+                each.text(_within(each, share)) for each, share in zip(ranges, shares, strict=True)
+            ]
+        return dict(zip(self.paths, values, strict=True))
 
     def extremes(self) -> list[Numbers]:
         """Actions that show whether all can be set.
@@ -140,17 +138,15 @@ class Setter:
         places = len(self.places)
         if isinstance(self.actions, Table):
             return [self.numbers([row] * places) for row in range(len(self.actions.rows))]
-        found = []
-        for end in (-1.0, 1.0):
-            all_there = [end] * len(self.actions.ranges)
-            found.append(self.numbers(all_there * places))
-            for place in range(len(all_there)):
-                but_one = [*all_there[:place], -end, *all_there[place + 1 :]]
-                found.append(self.numbers(but_one * places))
-        return found
+        ranges = range(len(self.actions.ranges))
+        return [
+            self.numbers([-end if each == other else end for each in ranges] * places)
+            for end in (-1.0, 1.0)
+            for other in (None, *ranges)
+        ]
 
-    def _rows(self, action: Any) -> list[int]:
-        rows, places = len(self.actions.rows), len(self.places)  # type: ignore[union-attr]
+    def _rows(self, action: Any, rows: int) -> list[int]:
+        places = len(self.places)
         chosen = _numbers(action)
         is_whole = chosen is not None and chosen.dtype.kind in "iu" and chosen.size == places
         if chosen is None or not is_whole or chosen.min() < 0 or chosen.max() >= rows:
@@ -158,16 +154,15 @@ class Setter:
             raise ScenarioError(f"{action!r} is no action", hint)
         return chosen.ravel().tolist()
 
-    def _shares(self, action: Any, count: int) -> NDArray[np.float64]:
+    def _shares(self, action: Any, count: int) -> list[float]:
+        """How far within its range each number of an action is, from 0 to 1."""
         given = _numbers(action)
         is_number = given is not None and given.dtype.kind in "iuf" and given.size == count
         if given is None or not is_number or not np.isfinite(given).all():
             hint = f"{count} numbers from -1 to 1" if count > 1 else "a number from -1 to 1"
             raise ScenarioError(f"{action!r} is no action", hint)
-        shares: NDArray[np.float64] = (
-            np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0
-        ) / 2.0
-        return shares
+        shares = (np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0) / 2.0
+        return list(map(float, shares))
 
 
 def _is_within(inner: str, outer: str) -> bool:

@@ -107,7 +107,6 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self._steps = None if steps is None else _count("steps", steps)
         self._seeds = seeds_of(seeds)
         self._signals = _names(signals)
-        self._paths = list(self._signals.values())
         self._reward = compiled(reward, self._signals)
         self._setter = Setter(actions, at)
         self._warm: OrderedDict[int, tuple[Simulation, list[Observation]]] = OrderedDict()
@@ -147,7 +146,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         chosen = (options or {}).get("seed")
         if chosen is None:
             chosen = self._seeds[int(self.np_random.integers(len(self._seeds)))]
-        seed = _seed(chosen)
+        seed = whole("seed", chosen, 0, LARGEST_SEED)
         warm, frames = self._warmed(seed)
         self._simulation = warm.copy()
         self._frames.clear()
@@ -210,7 +209,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         return self._warm[seed]
 
     def _look(self, simulation: Simulation) -> Look:
-        seen = simulation.observe(self._paths)
+        seen = simulation.observe(list(self._signals.values()))
         return {name: seen[path] for name, path in self._signals.items()}
 
     def _told(self, look: Look) -> dict[str, Any]:
@@ -261,10 +260,6 @@ def _scales(
         if not isinstance(scale, (int, float)) or not 0 < scale < np.inf:
             raise ScenarioError(f"observation: {scale!r} is no scale of {name}: a number above 0")
     return {name: float(scale) for name, scale in given.items()}
-
-
-def _seed(seed: object) -> int:
-    return whole("seed", seed, 0, LARGEST_SEED)
 
 
 def _time(time: str | int, least: int) -> int:
