@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -87,7 +86,8 @@ def import_rdma(
     source = rdma.read_source(place, topology, flows, ignore=ignore or ())
     found = rdma.translate(source, plain=plain, next_hops=next_hops)
     rdma.write(found, source, out, force=force)
-    _warn(found.notes)
+    for note in found.notes:
+        warnings.warn(note, ScenarioWarning, stacklevel=2)
     network = source.topology
     document = {
         "scenario": str(out),
@@ -103,11 +103,6 @@ def import_rdma(
         "notes": found.notes,
     }
     display(document, _table(found, document), as_json)
-
-
-def _warn(texts: Iterable[str]) -> None:
-    for text in texts:
-        warnings.warn(text, ScenarioWarning, stacklevel=2)
 
 
 def _table(found: Translation, document: dict[str, object]) -> RenderableType:

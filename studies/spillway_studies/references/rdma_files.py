@@ -10,8 +10,7 @@ import numpy as np
 
 from spillway.base.errors import ScenarioError
 from spillway.formats.rdma.config import Config, read_config
-from spillway.formats.rdma.flows import FlowList, read_flows
-from spillway.formats.rdma.source import Source
+from spillway.formats.rdma.source import FlowList, Source, read_flows
 from spillway.formats.rdma.topology import read_topology
 from spillway_studies.references.files import check_folder
 from spillway_studies.references.rdma_network import Network, hop_order, network_of

@@ -14,8 +14,8 @@ from typing import Any
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import check_new_file, path_of, whole_file
 from spillway.base.quantities import quantity
-from spillway.formats.rdma.flows import USUAL_PORT
-from spillway.formats.rdma.topology import Link, Topology
+from spillway.formats.rdma.source import USUAL_PORT
+from spillway.formats.rdma.topology import Link, Paths, Topology
 from spillway.formats.rdma.transports import HEADER_BYTES
 from spillway.formats.rdma.units import rate_of, time_ps_of
 from spillway.result.result import Result
@@ -51,17 +51,13 @@ def export(
         ScenarioError: the result is not of a graph, has no pauses, or a file cannot be written.
     """
     run = Run(Result.load(folder))
-    places = [
-        (None if place is None else path_of(place), what, line)
-        for place, what, line in (
-            (fct, "a list of completion times", _FCT_LINE),
-            (pfc, "a list of pauses", _PFC_LINE),
-        )
-    ]
-    for place, what, line in places:
+    fct_file, pfc_file = (None if place is None else path_of(place) for place in (fct, pfc))
+    for place, what, line in (
+        (fct_file, "a list of completion times", _FCT_LINE),
+        (pfc_file, "a list of pauses", _PFC_LINE),
+    ):
         if place is not None:
             check_new_file(place, force, what, partial(_begins_with, line))
-    (fct_file, *_), (pfc_file, *_) = places
     if pfc_file is not None:
         run.check_pauses()
     times = None if fct_file is None else _write(fct_file, run.times(), force)
@@ -155,7 +151,7 @@ class Run:
         Addresses, ports, bytes, start, completion time, and that of the flow alone, in ns.
         """
         payload = quantity(self.scenario["transport"]["mss"])
-        paths = self.topology.between(payload)
+        paths = Paths(self.topology, payload)
         hosts, _ = self.nodes
         names = ("flow_id", "src", "dst", "size_bytes", "start_ps", "fct_ps", "class")
         table = self.result.flows.select(names)
@@ -196,9 +192,13 @@ class Run:
 
         Time in ns, node, whether it is a switch, its port from 1 on, and whether it is paused.
         """
-        places = self._places
-        names = ("paused", "port", "begin_ps", "end_ps")
-        table = self.result.pauses.select(names)
+        hosts, switches = self.nodes
+        places = {f"host{place}": (host, 0) for place, host in enumerate(hosts)}
+        counts: Counter[str] = Counter()
+        for row, switch in zip(self.scenario["topology"]["switch"], switches, strict=True):
+            places[f"{row['tier']}{counts[row['tier']]}"] = (switch, 1)
+            counts[row["tier"]] += 1
+        table = self.result.pauses.select(("paused", "port", "begin_ps", "end_ps"))
         table = table.set_column(0, "paused", table["paused"].cast("string"))
         found = []
         for name, port, begin_ps, end_ps in zip(
@@ -210,17 +210,6 @@ class Run:
                     found.append((time_ps, node, is_switch, port + 1, pauses))
         for time_ps, *rest in sorted(found):
             yield " ".join(map(str, (self.begin_ns + time_ps // 1000, *rest)))
-
-    @cached_property
-    def _places(self) -> Mapping[str, tuple[int, int]]:
-        """The node of each name in results, and whether it is a switch."""
-        hosts, switches = self.nodes
-        found = {f"host{place}": (host, 0) for place, host in enumerate(hosts)}
-        counts: Counter[str] = Counter()
-        for row, switch in zip(self.scenario["topology"]["switch"], switches, strict=True):
-            found[f"{row['tier']}{counts[row['tier']]}"] = (switch, 1)
-            counts[row["tier"]] += 1
-        return found
 
 
 def address_of(node: int) -> int:

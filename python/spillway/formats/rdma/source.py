@@ -1,19 +1,68 @@
-"""The files of a run of the public RDMA simulator, wherever they lie."""
+"""The files of a run of the public RDMA simulator, wherever they lie, and the flows in them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spillway.base.errors import ScenarioError
-from spillway.formats.rdma.config import Config, read_config
-from spillway.formats.rdma.flows import FlowList, read_flows
+from spillway.formats.rdma.config import Config, read_config, text_of
 from spillway.formats.rdma.topology import Topology, read_topology
-from spillway.formats.rdma.units import shown
+from spillway.formats.rdma.units import shown, whole_ns, whole_of
 
 CONFIG = "config.txt"
 _INPUTS = "inputs"
+USUAL_PORT = 100
+"""The port that flows go to, unless a list says otherwise."""
+LAST_GROUP = 7
+"""The last of a switch's queues. Queue 0 has no thresholds, and belongs to pause frames."""
+_LAYOUT = (
+    "the first line is the number of flows; each other one is: "
+    "source destination priority-group port bytes seconds"
+)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A flow."""
+
+    src: int
+    dst: int
+    group: int
+    """The priority group: the queue of its packets at switches."""
+    port: int
+    """The port that it goes to."""
+    size_bytes: int
+    start_ns: int
+    """In the simulator's time."""
+
+
+@dataclass(frozen=True)
+class FlowList:
+    """The flows that a run begins with, in the order of the file."""
+
+    flows: tuple[Listed, ...]
+    left_over: int
+    """How many flows the file has beyond those that it announces."""
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether flows are in the order of their starts, as the simulator needs them."""
+        starts = [flow.start_ns for flow in self.flows]
+        return starts == sorted(starts)
+
+    @property
+    def groups(self) -> list[int]:
+        """The priority groups, those with the most flows first."""
+        counts = Counter(flow.group for flow in self.flows)
+        return sorted(counts, key=lambda group: (-counts[group], group))
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports that flows go to."""
+        return sorted({flow.port for flow in self.flows})
 
 
 @dataclass(frozen=True)
@@ -109,3 +158,55 @@ def _is_file(path: Path) -> bool:
     except OSError:
         # Its name is too long.
         return False
+
+
+def read_flows(file: Path, topology: Topology) -> FlowList:
+    """Reads a list of flows: their number, and then a line for each.
+
+    Raises:
+        ScenarioError: it is no such list, or a flow is not between two hosts.
+    """
+    lines = [
+        (number, words)
+        for number, line in enumerate(text_of(file).splitlines(), 1)
+        if (words := line.split("#")[0].split())
+    ]
+    count = whole_of(lines[0][1][0]) if lines and len(lines[0][1]) == 1 else None
+    if count is None:
+        raise ScenarioError(f"{file}: its first line is not the number of flows", _LAYOUT)
+    rows = lines[1 : 1 + count]
+    if not count:
+        raise ScenarioError(f"{file}: it announces no flows", _LAYOUT)
+    hosts = frozenset(topology.hosts)
+    flows = tuple(_flow(file, number, words, hosts) for number, words in rows)
+    if len(flows) < count:
+        raise ScenarioError(f"{file}: it has {len(flows)} flows, and {count} are announced")
+    left_over = sum(1 for _, words in lines[1 + count :] if whole_of(words[0]) is not None)
+    return FlowList(flows, left_over)
+
+
+def _flow(file: Path, number: int, words: list[str], hosts: frozenset[int]) -> Listed:
+    wrong = f"{file}: line {number}"
+    numbers = [value for word in words[:5] if (value := whole_of(word)) is not None]
+    try:
+        src, dst, group, port, size = numbers
+        (seconds,) = words[5:]
+        start_ns = whole_ns(seconds)
+    except ValueError:
+        text = shown(" ".join(words))
+        raise ScenarioError(f"{wrong}: {text} is no flow", _LAYOUT) from None
+    for host in (src, dst):
+        if host not in hosts:
+            raise ScenarioError(f"{wrong}: {host} is no host of the topology")
+    if src == dst:
+        raise ScenarioError(f"{wrong}: the flow leads from host {src} to itself")
+    if not 1 <= group <= LAST_GROUP:
+        hint = "packets of group 0 have no thresholds there: they are never marked, and pause none"
+        raise ScenarioError(
+            f"{wrong}: the priority group {group} is not from 1 to {LAST_GROUP}", hint
+        )
+    if not 0 <= port < 2**16:
+        raise ScenarioError(f"{wrong}: {port} is no port")
+    if size < 1 or start_ns < 0:
+        raise ScenarioError(f"{wrong}: a flow has at least one byte, and starts at 0 or later")
+    return Listed(src, dst, group, port, size, start_ns)

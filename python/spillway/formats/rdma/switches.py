@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,28 +160,18 @@ def _differences(
 ) -> list[str]:
     """What is said of ports that the settings of their tier do not fit."""
     notes = []
-    wrong = sorted(
-        {
-            rate
-            for rates in ports.values()
-            for rate in rates
-            if rules[rate].thresholds != _stretched(rules[slowest].thresholds, rate, min(rates))
-        }
-    )
-    if wrong:
+    pairs = {(rate, min(rates)) for rates in ports.values() for rate in rates}
+    given = rules[slowest]
+    if wrong := {
+        rate
+        for rate, least in pairs
+        if rules[rate].thresholds != _stretched(given.thresholds, rate, least)
+    }:
         notes.append(
             f"ports of {_gbps(wrong)} of {tier} switches mark by the thresholds of the slowest "
             f"ports, in proportion to their rate: those of {_gbps([slowest])} are given"
         )
-    wrong = sorted(
-        {
-            rate
-            for rates in ports.values()
-            for rate in rates
-            if rules[rate].alpha != rules[slowest].alpha * rate / min(rates)
-        }
-    )
-    if wrong:
+    if wrong := {rate for rate, least in pairs if rules[rate].alpha != given.alpha * rate / least}:
         notes.append(
             f"ports of {_gbps(wrong)} of {tier} switches pause at other thresholds than there: "
             "there alpha is 1/8, doubled once, twice or three times for faster ports"
@@ -196,5 +187,5 @@ def _stretched(thresholds: Thresholds | None, rate: int, slowest: int) -> Thresh
     return round(low * rate / slowest), round(high * rate / slowest), most
 
 
-def _gbps(rates: list[int]) -> str:
-    return " and ".join(f"{rate / 1e9:g} Gbps" for rate in rates)
+def _gbps(rates: Iterable[int]) -> str:
+    return " and ".join(f"{rate / 1e9:g} Gbps" for rate in sorted(rates))

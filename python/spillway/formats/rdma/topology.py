@@ -126,10 +126,6 @@ class Topology:
         """The rate by which the simulator sets thresholds: that of the first host."""
         return self.link(self.hosts[0]).rate_bps
 
-    def between(self, payload: int) -> Paths:
-        """The paths between hosts, for packets of this payload."""
-        return Paths(self, payload)
-
 
 class Paths:
     """The paths between hosts: for equal numbers of hops the one that is found first."""
@@ -231,7 +227,7 @@ def _check(file: Path, found: Topology) -> None:
             )
     apart = [switch for switch in found.switches if switch not in found.levels]
     if not apart:
-        near = found.between(1).towards(found.switch(found.hosts[0]))
+        near = Paths(found, 1).towards(found.switch(found.hosts[0]))
         apart = [switch for switch in found.switches if switch not in near]
     if apart:
         names = ", ".join(map(str, apart[:5])) + (", ..." if len(apart) > 5 else "")

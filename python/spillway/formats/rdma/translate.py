@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spillway.formats.rdma.config import CONWEAVE, WITHOUT_EFFECT, Config
-from spillway.formats.rdma.flows import USUAL_PORT
-from spillway.formats.rdma.source import Source
+from spillway.formats.rdma.source import USUAL_PORT, Source
 from spillway.formats.rdma.switches import switches_of
 from spillway.formats.rdma.topology import Paths, Topology
 from spillway.formats.rdma.transports import HEADER_BYTES, transport_of
@@ -74,11 +73,6 @@ def node_name(node: int) -> str:
     return f"n{node}"
 
 
-def class_name(port: int) -> str:
-    """What a list of flows calls the class of flows to this port, where it is not the usual one."""
-    return f"port{port}"
-
-
 def translate(source: Source, *, plain: bool = False, next_hops: str = "descending") -> Translation:
     """The scenario of a run.
 
@@ -91,13 +85,13 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     config, topology = source.config, source.topology
     notes: list[str] = []
     _check_forks(config, notes)
-    paths = topology.between(config.count("PACKET_PAYLOAD_SIZE"))
+    paths = Paths(topology, config.count("PACKET_PAYLOAD_SIZE"))
     groups = source.flows.groups
     transport = transport_of(config, paths, plain, notes)
     switches = switches_of(config, topology, groups, plain)
     notes += switches.notes + _of_inputs(source, plain)
     times = _times(source, paths, notes)
-    section = {"name": "flows", "kind": "flows", "origin": time_text(times["origin"])}
+    routing = {"kind": "ecmp", "hash": "murmur3", "next_hops": next_hops}
     scenario: dict[str, Any] = {
         "name": source.name,
         "duration": time_text(times["duration"]),
@@ -108,21 +102,33 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
             **({"clocks": "exact"} if plain else {"whole_ns": True}),
             "base_rtt": time_text(paths.largest_rtt_ns),
         },
-        **_routing(topology, plain, next_hops),
+        # The simulator's hash, where there is a choice.
+        **({} if plain or not topology.has_choices else {"routing": routing}),
         "switch": switches.settings,
-        "nic": _nic(config),
+        # Acks first, then queue pairs in turn.
+        "nic": {
+            "scheduling": "per-flow-rr",
+            "queues": 2,
+            "ack_queue": 0,
+            "data_queue": 1,
+            "queue_pairs": True,
+            "pauses_acks": not config.flag("ACK_HIGH_PRIO"),
+        },
         "transport": transport,
-        "traffic": [section],
+        "traffic": [{"name": "flows", "kind": "flows", "origin": time_text(times["origin"])}],
         **_events(source, times["origin"]),
         "record": {"pauses": True} if config.has_pauses() else {},
     }
-    translated = [key for key in config.values if key in config.asked]
     return Translation(
         scenario,
         _graph(topology, switches.tiers),
         _rows(source, len(groups) > 1),
-        translated,
-        _idle(config),
+        [key for key in config.values if key in config.asked],
+        {
+            key: WITHOUT_EFFECT.get(key, "with the other settings nothing depends on it")
+            for key in config.values
+            if key in WITHOUT_EFFECT or key not in config.asked
+        },
         list(config.ignored),
         [*(f"{key} is given twice: the last one counts" for key in config.repeated), *notes],
     )
@@ -184,25 +190,6 @@ def _check_forks(config: Config, notes: list[str]) -> None:
             "thresholds and headroom of switches, and where acks wait there, are those of HPCC's "
             "program, not of ConWeave's"
         )
-
-
-def _routing(topology: Topology, plain: bool, next_hops: str) -> dict[str, Any]:
-    """The simulator's hash, where there is a choice."""
-    if plain or not topology.has_choices:
-        return {}
-    return {"routing": {"kind": "ecmp", "hash": "murmur3", "next_hops": next_hops}}
-
-
-def _nic(config: Config) -> dict[str, Any]:
-    """NICs: acks first, then queue pairs in turn."""
-    return {
-        "scheduling": "per-flow-rr",
-        "queues": 2,
-        "ack_queue": 0,
-        "data_queue": 1,
-        "queue_pairs": True,
-        "pauses_acks": not config.flag("ACK_HIGH_PRIO"),
-    }
 
 
 def _events(source: Source, origin_ns: int) -> dict[str, Any]:
@@ -275,7 +262,7 @@ def _rows(source: Source, has_groups: bool) -> list[dict[str, Any]]:
             "size_bytes": flow.size_bytes,
             "start_ns": flow.start_ns,
             **({"priority": flow.group} if has_groups else {}),
-            **({"class": class_name(flow.port)} if has_classes else {}),
+            **({"class": f"port{flow.port}"} if has_classes else {}),
         }
         for flow in source.flows.flows
     ]
@@ -320,14 +307,3 @@ def _of_inputs(source: Source, plain: bool) -> list[str]:
             "first), not in the order of links: pauses name them so"
         )
     return notes
-
-
-def _idle(config: Config) -> dict[str, str]:
-    """The keys that change nothing, and why."""
-    found = {}
-    for key in config.values:
-        if key in WITHOUT_EFFECT:
-            found[key] = WITHOUT_EFFECT[key]
-        elif key not in config.asked:
-            found[key] = "with the other settings nothing depends on it"
-    return found

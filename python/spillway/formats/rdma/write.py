@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import io
 import os
 import tempfile
 import textwrap
@@ -59,11 +58,14 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
     notes = [f"Note: {note}." for note in found.notes]
     if found.ignored:
         notes.append(f"Ignored: {', '.join(map(shown, found.ignored))}.")
-    texts = (toml_of(found.topology), _csv(found.flows), toml_of(scenario, [*head, *notes]))
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}-") as made:
         parts = [Path(made, place.name) for place in places]
-        for part, text in zip(parts, texts, strict=True):
-            part.write_text(text, encoding="utf-8")
+        parts[0].write_text(toml_of(found.topology), encoding="utf-8")
+        with parts[1].open("w", encoding="utf-8") as rows:
+            writer = csv.DictWriter(rows, list(found.flows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found.flows)
+        parts[2].write_text(toml_of(scenario, [*head, *notes]), encoding="utf-8")
         try:
             Scenario.load(parts[-1]).read()
         except ScenarioError as error:
@@ -94,7 +96,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def toml_of(document: Mapping[str, Any], comments: list[str] | None = None) -> str:
     """A document as TOML: values first, then tables, with comments at the head."""
-    lines = [f"# {line}" for text in comments or [] for line in _wrapped(text)]
+    texts = (" ".join(comment.split()) for comment in comments or [])
+    lines = [f"# {line}" for text in texts for line in textwrap.wrap(text, 100)]
     return "\n".join([*lines, *([""] if lines else []), *_tables(document, ())]).strip() + "\n"
 
 
@@ -120,18 +123,6 @@ def _is_table(value: object) -> bool:
 
 def _is_array(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(" ".join(text.split()), 100)
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _is_toml_with(*names: str) -> Callable[[Path], bool]:
