@@ -9,7 +9,7 @@ import pytest
 import spillway
 from spillway import fluid
 from spillway.theory.fluid.dcqcn import Dcqcn
-from spillway.theory.fluid.integrate import integrate
+from spillway.theory.fluid.solution import integrate
 
 BY_HAND = {"flows": 10, "rate_gbps": 10.0, "delay_us": 50.0, "packet_bytes": 1250}
 """10 flows; packets of 10,000 bits: C = 1,000,000 packets/s, C d = 50."""

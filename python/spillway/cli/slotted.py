@@ -347,7 +347,7 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
         # Only Parquet records the number of ports.
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
     with _hint("`spillway slotted list` tells the generators and their keys"):
-        return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
+        return Arrivals.generate(source, ports=ports, buffer=buffer, seed=seed, keys=keys)
 
 
 def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:

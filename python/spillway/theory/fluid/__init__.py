@@ -18,8 +18,15 @@ Performance in Datacenters", NSDI 2025, appendix A. See docs/fluid.md.
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.compare import Point, compare
 from spillway.theory.fluid.packets import Packets, measure, scenario
-from spillway.theory.fluid.senders import CUTS, SENDERS, FixedPoint, fixed_point, sender
-from spillway.theory.fluid.trajectory import Trajectory, trajectory
+from spillway.theory.fluid.solution import (
+    SENDERS,
+    FixedPoint,
+    Trajectory,
+    fixed_point,
+    sender,
+    trajectory,
+)
+from spillway.theory.fluid.windows import CUTS
 
 __all__ = [
     "CUTS",

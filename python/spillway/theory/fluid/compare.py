@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spillway.base.arguments import Seeds, seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.theory.fluid.bottleneck import Bottleneck
 from spillway.theory.fluid.dcqcn import Dcqcn
 from spillway.theory.fluid.packets import Packets, measure, scenario
-from spillway.theory.fluid.senders import FixedPoint, Sender, fixed_point, sender
-from spillway.theory.fluid.trajectory import Trajectory, trajectory
+from spillway.theory.fluid.solution import (
+    FixedPoint,
+    Sender,
+    Trajectory,
+    fixed_point,
+    sender,
+    trajectory,
+)
 
 MOST_POINTS = 1000
 
@@ -98,14 +105,10 @@ def compare(
 
 
 def _at(at: Bottleneck, models: Sequence[Sender], seeds: Sequence[int], g: float) -> Point:
-    solved = []
-    for model in models:
-        found = fixed_point(model, at)
-        solved.append(Solved(model, found, trajectory(model, at, found)))
-    length = _length(models[0], at)
-    transport = models[0].transport
-    runs = [measure(at, transport=transport, g=g, seed=seed, **length) for seed in seeds]
-    return Point(at, solved, runs)
+    found = [(model, fixed_point(model, at)) for model in models]
+    solved = [Solved(model, point, trajectory(model, at, point)) for model, point in found]
+    like: dict[str, Any] = {"transport": models[0].transport, "g": g, **_length(models[0], at)}
+    return Point(at, solved, [measure(at, seed=seed, **like) for seed in seeds])
 
 
 def _length(model: Sender, at: Bottleneck) -> dict[str, float]:

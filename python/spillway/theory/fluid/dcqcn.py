@@ -16,7 +16,7 @@ from typing import ClassVar
 from scipy.optimize import brentq
 
 from spillway.theory.fluid.bottleneck import Bottleneck
-from spillway.theory.fluid.integrate import State
+from spillway.theory.fluid.windows import State
 
 
 @dataclass(frozen=True)

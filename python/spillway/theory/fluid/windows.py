@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from scipy.optimize import brentq
 
 from spillway.theory.fluid.bottleneck import Bottleneck
-from spillway.theory.fluid.integrate import State
 
+State: TypeAlias = tuple[float, ...]
+"""The numbers that change in time; the last is the queue."""
 CUTS: dict[str, str] = {
     "paper": "as often as the published equation says",
     "per-mark": "for every mark",

@@ -17,9 +17,7 @@ The model is that of V. Addanki, M. Pacut, S. Schmid, "Credence", NSDI 2024, app
 """
 
 from spillway.theory.slotted.arrivals import Arrivals
-from spillway.theory.slotted.bounds import table1
-from spillway.theory.slotted.figure import figure14
-from spillway.theory.slotted.lemma import lemma1
+from spillway.theory.slotted.credence import figure14, lemma1, table1
 from spillway.theory.slotted.model import (
     Outcome,
     PredictionError,

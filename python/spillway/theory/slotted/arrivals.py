@@ -51,23 +51,17 @@ class Arrivals:
         self, ports: int, slot: ArrayLike, port: ArrayLike, slots: int | None = None
     ) -> None:
         check_switch(ports, 1)
-        numbers = {"slot": _whole("slot", slot), "port": _whole("port", port)}
-        lengths = [len(column) for column in numbers.values()]
-        if lengths[0] != lengths[1]:
+        of_slot, of_port = _whole("slot", slot), _whole("port", port)
+        if len(of_slot) != len(of_port):
             raise ScenarioError(
-                f"there are {lengths[0]} slots and {lengths[1]} ports: each packet has one of both"
+                f"there are {len(of_slot)} slots and {len(of_port)} ports: each packet has one of "
+                "both"
             )
         if slots is None:
-            slots = int(numbers["slot"][-1]) + 1 if lengths[0] else 0
-        if np.any(numbers["port"] >= 2**32):
+            slots = int(of_slot[-1]) + 1 if len(of_slot) else 0
+        if np.any(of_port >= 2**32):
             raise ScenarioError(f"there are ports beyond {ports}")
-        self._core = core.Arrivals(ports, numbers["slot"], numbers["port"].astype(np.uint32), slots)
-
-    @classmethod
-    def _of(cls, core: core.Arrivals) -> Self:
-        made = cls.__new__(cls)
-        made._core = core
-        return made
+        self._core = core.Arrivals(ports, of_slot, of_port.astype(np.uint32), slots)
 
     @classmethod
     def of_slots(cls, ports: int, slots: Sequence[Sequence[int]]) -> Self:
@@ -89,7 +83,16 @@ class Arrivals:
         return cls(ports, slot, [port for packets in listed for port in packets], len(listed))
 
     @classmethod
-    def generate(cls, kind: str, *, ports: int, buffer: int, seed: int = 1, **keys: Any) -> Self:
+    def generate(
+        cls,
+        kind: str,
+        *,
+        ports: int,
+        buffer: int,
+        seed: int = 1,
+        keys: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Self:
         """The sequence that a generator makes.
 
         >>> Arrivals.generate("bernoulli", ports=4, buffer=16, slots=100, load=1.0)
@@ -100,31 +103,17 @@ class Arrivals:
             ports: The ports (N) of the switch that they are made for.
             buffer: The packets that its buffer holds (B).
             seed: The seed of random choices.
-            **keys: The generator's own parameters, such as `slots` or `load`.
-
-        Raises:
-            ScenarioError: There is no such generator, or a key or its value is wrong.
-        """
-        return cls.generate_with(kind, keys, ports=ports, buffer=buffer, seed=seed)
-
-    @classmethod
-    def generate_with(
-        cls, kind: str, keys: Mapping[str, Any], *, ports: int, buffer: int, seed: int = 1
-    ) -> Self:
-        """The same as `generate`, with the generator's parameters in a dict: any name will do.
-
-        Args:
-            kind: The generator, as `generate` takes it.
-            keys: The generator's own parameters, by name.
-            ports: The ports (N) of the switch that they are made for.
-            buffer: The packets that its buffer holds (B).
-            seed: The seed of random choices.
+            keys: The generator's own parameters in a dict, whatever their names.
+            **more: The same by name, such as `slots` or `load`.
 
         Raises:
             ScenarioError: There is no such generator, or a key or its value is wrong.
         """
         check_switch(ports, buffer)
-        return cls._of(core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
+        given = {**(keys or {}), **more}
+        made = cls.__new__(cls)
+        made._core = core.Arrivals.generate(kind, given, ports, buffer, check_seed(seed))
+        return made
 
     @classmethod
     def read(cls, file: str | Path, ports: int | None = None) -> Self:
@@ -208,9 +197,10 @@ class Arrivals:
         if not here.any():
             seen = ", ".join(sorted({str(name) for name in names})) or "none: it has no rows"
             raise ScenarioError(f"{path}: nothing arrives at a switch {switch!r}", f"seen: {seen}")
-        time = _column(path, table, "time_ps")[here].astype(np.int64)
-        port = _column(path, table, "port")[here].astype(np.int64)
-        size = _column(path, table, "size_bytes")[here].astype(np.int64)
+        time, port, size = (
+            _column(path, table, name)[here].astype(np.int64)
+            for name in ("time_ps", "port", "size_bytes")
+        )
         # Rows of a trace are in the order of known fates; `arrival` orders packets of one instant.
         has_order = "arrival" in table.column_names
         later = _column(path, table, "arrival")[here] if has_order else np.arange(len(time))

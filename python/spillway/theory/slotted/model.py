@@ -59,7 +59,8 @@ def run(
     buffer: int,
     seed: int = 1,
     predictions: ArrayLike | None = None,
-    **keys: Any,
+    keys: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Outcome:
     """Runs a sharing policy over arrivals.
 
@@ -81,13 +82,19 @@ def run(
         seed: The seed of a policy that draws random numbers.
         predictions: For a policy with an oracle: which packets are predicted as drops, true or
             false, shape (P,). They replace its `oracle`.
-        **keys: The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet
-            counts as a byte.
+        keys: The policy's parameters in a dict, whatever their names.
+        **more: The same by name, as in a scenario: `alpha=1`, `safeguard=False`. A packet counts as
+            a byte.
 
     Raises:
         ScenarioError: There is no such policy, or a key or its value is wrong.
     """
-    return run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=predictions)
+    check(arrivals, buffer)
+    labels = None if predictions is None else _labels(predictions, len(arrivals))
+    transmitted, drops, dropped, counters = core.slotted_run(
+        arrivals._core, buffer, policy, {**(keys or {}), **more}, check_seed(seed), labels
+    )
+    return Outcome(transmitted, drops, _bools(dropped), dict(counters))
 
 
 def check(arrivals: object, buffer: int) -> None:
@@ -96,25 +103,6 @@ def check(arrivals: object, buffer: int) -> None:
         hint = "for one: Arrivals.of_slots(2, [[0, 0], [1]])"
         raise ScenarioError(f"{shown(arrivals)} are no arrivals", hint)
     check_switch(arrivals.ports, buffer)
-
-
-def run_with(
-    policy: str,
-    keys: Mapping[str, Any],
-    arrivals: Arrivals,
-    *,
-    buffer: int,
-    seed: int = 1,
-    predictions: ArrayLike | None = None,
-) -> Outcome:
-    """The same as `run`, with the policy's parameters in a dict: any name will do."""
-    check(arrivals, buffer)
-    labels = None if predictions is None else _labels(predictions, len(arrivals))
-    transmitted, drops, dropped, counters = core.slotted_run(
-        arrivals._core, buffer, policy, dict(keys), check_seed(seed), labels
-    )
-    lost = np.frombuffer(memoryview(dropped), dtype=np.uint8).view(np.bool_)
-    return Outcome(transmitted, drops, lost, dict(counters))
 
 
 def optimum(arrivals: Arrivals, *, buffer: int) -> int:
@@ -168,11 +156,15 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
     Raises:
         ScenarioError: The probability is none, or labels are neither true nor false.
     """
-    if not 0 <= probability <= 1:
-        raise ScenarioError(f"{probability:g} is not a probability", "it must be in [0, 1]")
+    check_probability(probability)
     given = _labels(labels, np.size(labels))
-    column = core.flipped(given, probability, check_seed(seed))
-    return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
+    return _bools(core.flipped(given, probability, check_seed(seed)))
+
+
+def check_probability(given: float) -> None:
+    """Refuses what is no probability."""
+    if not 0 <= given <= 1:
+        raise ScenarioError(f"{given:g} is not a probability", "it must be in [0, 1]")
 
 
 PREDICTED = ("credence", "blind-trust")
@@ -180,6 +172,10 @@ PREDICTED = ("credence", "blind-trust")
 
 _ANSWERS = {"always-accept": False, "always-drop": True}
 """The answers of oracles that always predict the same."""
+
+
+def _bools(column: core.Column) -> NDArray[np.bool_]:
+    return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
 
 
 def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
@@ -231,7 +227,7 @@ def measure(
     keys = keys or {}
     best = optimum(arrivals, buffer=buffer) if best is None else best
     if policy not in PREDICTED:
-        outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed)
+        outcome = run(policy, arrivals, buffer=buffer, seed=seed, keys=keys)
         return Measured(policy, outcome, best, None)
     if flip_probability and "oracle" in keys:
         raise ScenarioError(
@@ -245,8 +241,8 @@ def measure(
         given = said = flipped(truth, flip_probability, seed=seed)
     elif keys["oracle"] in _ANSWERS:
         said = np.full(len(arrivals), _ANSWERS[keys["oracle"]])
-    outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=given)
-    if said is None or keys.get("flip_probability"):
-        return Measured(policy, outcome, best, None)
-    error = prediction_error(arrivals, said, buffer=buffer, **rule)
+    outcome = run(policy, arrivals, buffer=buffer, seed=seed, predictions=given, keys=keys)
+    error = None
+    if said is not None and not keys.get("flip_probability"):
+        error = prediction_error(arrivals, said, buffer=buffer, **rule)
     return Measured(policy, outcome, best, error)
