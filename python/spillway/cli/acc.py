@@ -17,7 +17,6 @@ from spillway.cli.output import INTERRUPTED, console, display, interruptible, sa
 
 if TYPE_CHECKING:
     from spillway.learning.acc import Model
-    from spillway.learning.acc.environment import Place
 
 acc = typer.Typer(
     no_args_is_help=True,
@@ -158,6 +157,7 @@ def train(
 
     from spillway.learning.acc import Model, tables
     from spillway.learning.acc import training as trainings
+    from spillway.learning.acc.environment import Place
     from spillway.learning.acc.settings import Settings
     from spillway.learning.acc.variant import find
 
@@ -188,7 +188,7 @@ def train(
     errors = console(sys.stderr)
     try:
         done = trainings.train(
-            _place(scenario, port, set, interval, gbps),
+            Place(scenario, port, tuple(set or ()), gbps, interval),
             find(variant),
             steps=steps,
             seeds=seeds,
@@ -258,7 +258,7 @@ def best_action(
     """Search for the action that does best if it never changes: static RED, by the mean reward."""
     _check_gymnasium()
     from spillway.learning.acc import Model, tables
-    from spillway.learning.acc.environment import red
+    from spillway.learning.acc.environment import Place, red
     from spillway.learning.acc.evaluation import best_action as search
     from spillway.learning.acc.variant import find
 
@@ -270,7 +270,7 @@ def best_action(
 
     with interruptible():
         found = search(
-            _place(scenario, port, set, interval, gbps),
+            Place(scenario, port, tuple(set or ()), gbps, interval),
             find(variant),
             seeds=seeds,
             confirm_seeds=confirm_seeds or seeds,
@@ -291,18 +291,6 @@ def _check_gymnasium() -> None:
         import spillway.learning.gym  # noqa: F401
     except ModuleNotFoundError as missing:
         raise ScenarioError(str(missing)) from None
-
-
-def _place(
-    scenario: str,
-    port: str,
-    set: list[str] | None,
-    interval: str | None,
-    gbps: float | None,
-) -> Place:
-    from spillway.learning.acc.environment import Place
-
-    return Place(scenario, port, tuple(set or ()), gbps, interval)
 
 
 def _told(model: Model) -> dict[str, object]:

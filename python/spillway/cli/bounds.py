@@ -11,7 +11,15 @@ from spillway.base.arguments import plain_int
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder, check_new_file, whole_file
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption, ModelOption
+from spillway.cli.common import numbers_of
+from spillway.cli.options import (
+    DepthOption,
+    ForestSeedOption,
+    JsonOption,
+    ModelOption,
+    TrainShareOption,
+    TreesOption,
+)
 from spillway.cli.output import display
 
 bounds = typer.Typer(
@@ -90,10 +98,8 @@ def train(
             "predicted size at face value."
         ),
     ] = "least",
-    depth: Annotated[
-        int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
-    ] = 10,
-    trees: Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")] = 16,
+    depth: DepthOption = 10,
+    trees: TreesOption = 16,
     window: Annotated[
         int,
         typer.Option(
@@ -118,12 +124,8 @@ def train(
             "on both sides."
         ),
     ] = "jobs",
-    train_share: Annotated[
-        float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
-    ] = 0.8,
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's and the split's.")
-    ] = 1,
+    train_share: TrainShareOption = 0.8,
+    seed: ForestSeedOption = 1,
     sweep_depths: Annotated[
         str | None,
         typer.Option(metavar="N,N,...", help="Train with each of these depths; no model is kept."),
@@ -138,7 +140,19 @@ def train(
         if sweep_depths is not None:
             raise ScenarioError("--sweep-depths writes no model", "leave --out or the sweep away")
         check_new_file(out, force, "a model that bounds sizes", learned.Model.is_one)
-    depths = [depth] if sweep_depths is None else _depths(sweep_depths)
+    depths = (
+        [depth]
+        if sweep_depths is None
+        else numbers_of(
+            "--sweep-depths",
+            sweep_depths,
+            plain_int,
+            lambda depth: 1 <= depth <= 64,
+            "depths, 1 to 64",
+            "5,10",
+            "each is trained once",
+        )
+    )
     seen = learned.load(jobs)
     options: dict[str, Any] = {
         "trees": trees,
@@ -234,14 +248,3 @@ def show(model: ModelArgument, as_json: JsonOption = False) -> None:
 
     chosen = learned.Model.load(model)
     display(chosen.document, tables.model(chosen), as_json)
-
-
-def _depths(text: str) -> list[int]:
-    try:
-        depths = [plain_int(part) for part in text.split(",")]
-    except ValueError:
-        depths = [0]
-    if not all(1 <= depth <= 64 for depth in depths) or len({*depths}) < len(depths):
-        hint = "for one: --sweep-depths 5,10"
-        raise ScenarioError(f"--sweep-depths {text!r} is not a list of depths, 1 to 64", hint)
-    return depths

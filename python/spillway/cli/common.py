@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 
 from spillway.base import core, parquet
-from spillway.base.arguments import seeds_of
+from spillway.base.arguments import check_once, seeds_of
 from spillway.base.errors import ScenarioError
 from spillway.cli.output import FAILED, INTERRUPTED, say
 from spillway.plugins import load
 from spillway.result.result import Result
 from spillway.scenario.scenario import Scenario
+
+Number = TypeVar("Number", int, float)
 
 
 def scenario_of(
@@ -30,6 +33,38 @@ def seeds_of_options(seed: int | None, seeds: str | None) -> list[int] | None:
     if seeds is not None:
         return seeds_of(seeds)
     return None if seed is None else [seed]
+
+
+def numbers_of(
+    option: str,
+    text: str,
+    read: Callable[[str], Number],
+    is_one: Callable[[Number], bool],
+    what: str,
+    example: str,
+    hint: str,
+) -> list[Number]:
+    """The numbers of an option that takes a list of them, each once.
+
+    Args:
+        option: The option.
+        text: What it is given.
+        read: Reads a number, or raises ValueError.
+        is_one: Whether a number is within its range.
+        what: What it takes a list of, in words.
+        example: What might be given.
+        hint: Why a number is given once.
+    """
+    try:
+        found = [read(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(map(is_one, found)):
+        raise ScenarioError(
+            f"{option} {text!r} is not a list of {what}", f"for one: {option} {example}"
+        )
+    check_once(found, f"{option}: the number", hint)
+    return found
 
 
 def exit_for(status: str) -> None:

@@ -17,6 +17,7 @@ from spillway.base.documents import write_json
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder
 from spillway.cli.app import app
+from spillway.cli.common import numbers_of
 from spillway.cli.options import ForceOption, JsonOption
 from spillway.cli.output import console, display, interruptible
 
@@ -190,10 +191,5 @@ def _whole(option: str, text: str) -> list[int]:
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    try:
-        found = [plain_float(part) for part in text.split(",")]
-    except ValueError:
-        hint = f"for one: {option} 0.1,0.65"
-        raise ScenarioError(f"{option} {text!r} is not a list of numbers", hint) from None
-    check_once(found, f"{option}: the number", _ONCE)
-    return found
+    # What a number may be, the setting says.
+    return numbers_of(option, text, plain_float, lambda _: True, "numbers", "0.1,0.65", _ONCE)

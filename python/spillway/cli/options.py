@@ -41,6 +41,16 @@ OutOption = Annotated[
 ModelOption = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write the model to this file.")
 ]
+TreesOption = Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")]
+DepthOption = Annotated[
+    int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
+]
+TrainShareOption = Annotated[
+    float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
+]
+ForestSeedOption = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's and the split's.")
+]
 ReplaceOption = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what --out has there.")]
 SeedsOption = Annotated[

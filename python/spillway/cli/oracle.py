@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Group
 
-from spillway.base.arguments import check_once, plain_int
+from spillway.base.arguments import plain_int
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import OutputFolder, check_new_file
 from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
-from spillway.cli.options import JsonOption, ModelOption, ReplaceOption
+from spillway.cli.common import numbers_of
+from spillway.cli.options import (
+    DepthOption,
+    ForestSeedOption,
+    JsonOption,
+    ModelOption,
+    ReplaceOption,
+    TrainShareOption,
+    TreesOption,
+)
 from spillway.cli.output import console, display
 
 if TYPE_CHECKING:
-    from spillway.learning.oracle import Model, Scores, Training
+    from spillway.learning.oracle import Model, Scores, Trace, Training
 
 oracle = typer.Typer(
     no_args_is_help=True,
@@ -75,10 +84,8 @@ def train(
     traces: TracesArgument,
     out: ModelOption = None,
     force: ReplaceOption = False,
-    trees: Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")] = 4,
-    depth: Annotated[
-        int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
-    ] = 4,
+    trees: TreesOption = 4,
+    depth: DepthOption = 4,
     features: Annotated[
         Features,
         typer.Option(
@@ -95,12 +102,8 @@ def train(
             "the paper does, though packets of one burst are then on both sides; or on all."
         ),
     ] = "time",
-    train_share: Annotated[
-        float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
-    ] = 0.6,
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's seed.")
-    ] = 1,
+    train_share: TrainShareOption = 0.6,
+    seed: ForestSeedOption = 1,
     tier: TierOption = None,
     switch: SwitchOption = None,
     each_switch: Annotated[
@@ -150,11 +153,24 @@ def train(
         "train_share": train_share,
         "seed": seed,
     }
-    counts = None if sweep_trees is None else _counts(sweep_trees)
-    switches = switch or ()
+    counts: list[int] = []
+    if sweep_trees is not None:
+        counts = numbers_of(
+            "--sweep-trees",
+            sweep_trees,
+            plain_int,
+            lambda count: count >= 1,
+            "numbers of trees",
+            "1,2,4,8,16,32,64,128",
+            "each is trained once",
+        )
+
+    def read(places: Iterable[Path]) -> list[Trace]:
+        return [load(file, tier, switch or ()) for file in find(places)]
+
     if each_switch and out is not None:
         with OutputFolder(out, force, oracles.Model.are_ones, "a folder of models") as output:
-            seen = [load(file, tier, switches) for file in find(traces)]
+            seen = read(traces)
             trained = oracles.train_each(seen, trees=trees, **options)
             for name, training in trained.items():
                 training.model.save(output.partial / f"{name}.safetensors")
@@ -168,15 +184,13 @@ def train(
         }
         display(document, tables.each(trained), as_json, written=[out])
         return
-    seen = [load(file, tier, switches) for file in find(traces)]
-    others = {
-        str(place): [load(file, tier, switches) for file in find([place])] for place in test or ()
-    }
-    if counts is not None:
+    seen = read(traces)
+    others = {str(place): read([place]) for place in test or ()}
+    if counts:
         tests = [trace for group in others.values() for trace in group]
         swept = oracles.sweep_trees(seen, counts, tests, **options)
-        told = {"trees": {str(count): scores.document for count, scores in swept}}
-        display(told, tables.sweep(swept), as_json)
+        document = {"trees": {str(count): scores.document for count, scores in swept}}
+        display(document, tables.sweep(swept), as_json)
         if plot is not None:
             from spillway.learning.oracle.plots import draw_sweep
 
@@ -285,15 +299,3 @@ def _told(model: Model) -> dict[str, Any]:
         "seen": vars(model.seen),
         "training": model.training,
     }
-
-
-def _counts(text: str) -> list[int]:
-    try:
-        counts = [plain_int(part) for part in text.split(",")]
-    except ValueError:
-        counts = [0]
-    if min(counts) < 1:
-        hint = "for one: --sweep-trees 1,2,4,8,16,32,64,128"
-        raise ScenarioError(f"--sweep-trees {text!r} is not a list of numbers of trees", hint)
-    check_once(counts, "--sweep-trees: the number", "each is trained once")
-    return counts

@@ -105,7 +105,15 @@ def run(
         for seed in seeds_of(seeds):
             arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
             best = optimum(arrivals, buffer=buffer)
-            sequences.append(_sequence(arrivals, seed, best))
+            sequences.append(
+                {
+                    "seed": seed,
+                    "packets": len(arrivals),
+                    "slots": arrivals.slots,
+                    "most_in_a_slot": arrivals.most_in_a_slot,
+                    "optimum": best,
+                }
+            )
             for policy in chosen:
                 measured = measure(
                     policy,
@@ -348,16 +356,6 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
     with _hint("`spillway slotted list` tells the generators and their keys"):
         return Arrivals.generate(source, ports=ports, buffer=buffer, seed=seed, keys=keys)
-
-
-def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "packets": len(arrivals),
-        "slots": arrivals.slots,
-        "most_in_a_slot": arrivals.most_in_a_slot,
-        "optimum": best,
-    }
 
 
 def _measured(found: Measured) -> dict[str, Any]:
