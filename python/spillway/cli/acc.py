@@ -181,8 +181,9 @@ def train(
         if curve.suffix != ".csv":
             raise ScenarioError(f"{curve} is no learning curve", "its name ends in .csv")
         if out is not None and out.absolute() == curve.absolute():
-            text = f"{out} would be both the model and its learning curve"
-            raise ScenarioError(text, "--out agent.safetensors")
+            raise ScenarioError(
+                f"{out} would be both the model and its learning curve", "--out agent.safetensors"
+            )
         check_file(curve)
         check_new_file(curve, force, "a learning curve", trainings.is_curve)
     errors = console(sys.stderr)

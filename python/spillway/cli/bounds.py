@@ -208,11 +208,14 @@ def evaluate(
     lists = [file for file in jobs if files.is_list(file)]
     if out is not None:
         if len(jobs) != 1 or not lists:
-            hint = "a list has the columns src, dst, size_bytes and start_ns, or start_ps"
-            raise ScenarioError("--out takes one list of flows", hint)
+            raise ScenarioError(
+                "--out takes one list of flows",
+                "a list has the columns src, dst, size_bytes and start_ns, or start_ps",
+            )
         if out.suffix not in (".parquet", ".csv"):
-            problem = f"{out} is neither Parquet nor CSV"
-            raise ScenarioError(problem, "its name tells: .parquet or .csv")
+            raise ScenarioError(
+                f"{out} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
+            )
         check_new_file(out, force, "a list of flows", flow_export.is_list)
     read = [learned.FlowList(file, chosen.columns) for file in lists]
     seen = [job for each in read for job in each.jobs]

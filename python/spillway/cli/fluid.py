@@ -183,8 +183,10 @@ def _whole(option: str, text: str) -> list[int]:
         match = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?", part)
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if low > high:
-            hint = f"for one: {option} 2,4,8, or {option} 2..8"
-            raise ScenarioError(f"{option} {text!r} is not a list of whole numbers", hint)
+            raise ScenarioError(
+                f"{option} {text!r} is not a list of whole numbers",
+                f"for one: {option} 2,4,8, or {option} 2..8",
+            )
         found += range(low, high + 1)
     check_once(found, f"{option}: the number", _ONCE)
     return found

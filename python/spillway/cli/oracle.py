@@ -133,8 +133,10 @@ def train(
     from spillway.learning.oracle.trace import find, join, load
 
     if each_switch and (out is None or test or sweep_trees is not None):
-        problem = "--each-switch needs --out, and goes with neither --test nor --sweep-trees"
-        raise ScenarioError(problem, "`spillway oracle eval` tests a model on a switch's packets")
+        raise ScenarioError(
+            "--each-switch needs --out, and goes with neither --test nor --sweep-trees",
+            "`spillway oracle eval` tests a model on a switch's packets",
+        )
     if out is not None and not each_switch:
         check_new_file(out, force, "a model", oracles.Model.is_one)
     if out is not None and sweep_trees is not None:

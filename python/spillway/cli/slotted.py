@@ -96,8 +96,9 @@ def run(
     chosen = [policy.strip() for policy in policies.split(",")]
     check_once(chosen, "--policies: the policy", "each is run once")
     if "" in chosen:
-        text = f"--policies {policies!r}: a name is missing"
-        raise ScenarioError(text, "for one: --policies dt,lqd")
+        raise ScenarioError(
+            f"--policies {policies!r}: a name is missing", "for one: --policies dt,lqd"
+        )
     keys = _keys(set, chosen)
     found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
     sequences = []
@@ -338,11 +339,14 @@ def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[st
     known = ["arrivals", *policies]
     for name, keys in given.items():
         if name not in known:
-            hint = meant(name, known, f"valid here: {', '.join(known)}")
-            raise ScenarioError(f"--set {name}: there is no such algorithm in this run", hint)
+            raise ScenarioError(
+                f"--set {name}: there is no such algorithm in this run",
+                meant(name, known, f"valid here: {', '.join(known)}"),
+            )
         if not isinstance(keys, dict):
-            hint = f"for one: --set {name}.KEY={keys}"
-            raise ScenarioError(f"--set {name}={keys}: which of its keys?", hint)
+            raise ScenarioError(
+                f"--set {name}={keys}: which of its keys?", f"for one: --set {name}.KEY={keys}"
+            )
     return {name: dict(given.get(name, {})) for name in known}
 
 
@@ -381,5 +385,6 @@ def _hint(text: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        hint = error.hint or (text if error.path else None)
-        raise ScenarioError(str(error), hint, typed=error.typed) from error
+        raise ScenarioError(
+            str(error), error.hint or (text if error.path else None), typed=error.typed
+        ) from error

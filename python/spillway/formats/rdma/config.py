@@ -176,8 +176,10 @@ class Config:
         value = self.values.get(key, DEFAULTS[key])
         if value is None:
             meant = difflib.get_close_matches(key, self.unknown, n=1)
-            hint = f"is {shown(meant[0])} meant to be it?" if meant else None
-            raise ScenarioError(f"{self.file}: it has no {key}", hint)
+            raise ScenarioError(
+                f"{self.file}: it has no {key}",
+                f"is {shown(meant[0])} meant to be it?" if meant else None,
+            )
         return value
 
     def number(self, key: str) -> float:
@@ -289,9 +291,10 @@ def _length(file: Path, number: int, key: str, words: list[str]) -> int:
     if key in _MAPS and words:
         pairs = whole_of(words[0])
         if not pairs:
-            hint = "it is a number of rates, and then each rate with its value"
-            wrong = f"{file}: line {number}: {key}: {shown(words[0])} is no number"
-            raise ScenarioError(wrong, hint)
+            raise ScenarioError(
+                f"{file}: line {number}: {key}: {shown(words[0])} is no number",
+                "it is a number of rates, and then each rate with its value",
+            )
         count = 1 + 2 * pairs
     if len(words) < count:
         raise ScenarioError(

@@ -125,8 +125,10 @@ def _config_in(place: Path) -> Path:
         return others[0]
     if others:
         names = ", ".join(file.name for file in others[:5]) + (", ..." if len(others) > 5 else "")
-        hint = f"name one of them, such as {others[0]}"
-        raise ScenarioError(f"{place} has several files of settings: {names}", hint)
+        raise ScenarioError(
+            f"{place} has several files of settings: {names}",
+            f"name one of them, such as {others[0]}",
+        )
     raise ScenarioError(f"{place}: there is no {CONFIG}", "name the file of settings itself")
 
 
@@ -201,9 +203,9 @@ def _flow(file: Path, number: int, words: list[str], hosts: frozenset[int]) -> L
     if src == dst:
         raise ScenarioError(f"{wrong}: the flow leads from host {src} to itself")
     if not 1 <= group <= LAST_GROUP:
-        hint = "packets of group 0 have no thresholds there: they are never marked, and pause none"
         raise ScenarioError(
-            f"{wrong}: the priority group {group} is not from 1 to {LAST_GROUP}", hint
+            f"{wrong}: the priority group {group} is not from 1 to {LAST_GROUP}",
+            "packets of group 0 have no thresholds there: they are never marked, and pause none",
         )
     if not 0 <= port < 2**16:
         raise ScenarioError(f"{wrong}: {port} is no port")

@@ -214,8 +214,10 @@ def _check(file: Path, found: Topology) -> None:
         if link.a == link.b:
             raise ScenarioError(f"{file}: a link leads from node {link.a} to itself")
         if (pair := frozenset((link.a, link.b))) in pairs:
-            hint = "the simulator knows only the last of them: make it one link of their joint rate"
-            raise ScenarioError(f"{file}: {link.a} and {link.b} have two links", hint)
+            raise ScenarioError(
+                f"{file}: {link.a} and {link.b} have two links",
+                "the simulator knows only the last of them: make it one link of their joint rate",
+            )
         pairs.add(pair)
     for host in found.hosts:
         links = found.links_of[host]
@@ -231,8 +233,10 @@ def _check(file: Path, found: Topology) -> None:
         apart = [switch for switch in found.switches if switch not in near]
     if apart:
         names = ", ".join(map(str, apart[:5])) + (", ..." if len(apart) > 5 else "")
-        hint = "every host must reach every other one"
-        raise ScenarioError(f"{file}: no path leads from host 0 to the switches {names}", hint)
+        raise ScenarioError(
+            f"{file}: no path leads from host 0 to the switches {names}",
+            "every host must reach every other one",
+        )
 
 
 def _head(file: Path) -> tuple[int, int, int, Iterator[tuple[int, str]]]:
@@ -277,8 +281,9 @@ def _node(file: Path, words: Iterator[tuple[int, str]], nodes: int, what: str) -
     line, word = _next(file, words, what)
     node = whole_of(word)
     if node is None or node >= nodes:
-        text = f"{file}: line {line}: {shown(word)} is no node: they are 0 to {nodes - 1}"
-        raise ScenarioError(text, _LAYOUT)
+        raise ScenarioError(
+            f"{file}: line {line}: {shown(word)} is no node: they are 0 to {nodes - 1}", _LAYOUT
+        )
     return node
 
 

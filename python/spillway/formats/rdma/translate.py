@@ -181,8 +181,10 @@ def _check_forks(config: Config, notes: list[str]) -> None:
     """Refuses what only forks of the simulator do, and notes where they differ a little."""
     if mode := config.whole("LB_MODE"):
         name = f" ({_BALANCERS[mode]})" if mode in _BALANCERS else ""
-        problem = f"is not known here{name}, only 0: each flow has the path that its hash chooses"
-        raise config.not_known("LB_MODE", problem)
+        raise config.not_known(
+            "LB_MODE",
+            f"is not known here{name}, only 0: each flow has the path that its hash chooses",
+        )
     if config.number("NIC_TOTAL_PAUSE_TIME"):
         raise config.not_known("NIC_TOTAL_PAUSE_TIME", "is not known here, only 0")
     if any(key in config.values for key in CONWEAVE):

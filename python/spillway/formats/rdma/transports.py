@@ -46,8 +46,11 @@ def _dcqcn(config: Config) -> dict[str, Any]:
 def _hpcc(config: Config) -> dict[str, Any]:
     for key in ("HAS_WIN", "VAR_WIN"):
         if not config.flag(key):
-            hint = "its window is one with its rate here: set HAS_WIN and VAR_WIN to 1"
-            raise config.not_known(key, "is not known under HPCC (CC_MODE 3)", hint)
+            raise config.not_known(
+                key,
+                "is not known under HPCC (CC_MODE 3)",
+                "its window is one with its rate here: set HAS_WIN and VAR_WIN to 1",
+            )
     return {
         "kind": "hpcc",
         "preset": "simulator",
@@ -101,8 +104,10 @@ def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) ->
     mode = config.whole("CC_MODE")
     if mode not in SCHEMES:
         name = f" ({_NOT_KNOWN[mode]})" if mode in _NOT_KNOWN else ""
-        hint = "1 is DCQCN, 3 HPCC, 7 TIMELY and 8 DCTCP"
-        raise NotKnownError(f"{config.file}: CC_MODE {mode}{name} is not known here", hint)
+        raise NotKnownError(
+            f"{config.file}: CC_MODE {mode}{name} is not known here",
+            "1 is DCQCN, 3 HPCC, 7 TIMELY and 8 DCTCP",
+        )
     for key, value in (("RATE_BOUND", True), ("L2_BACK_TO_ZERO", False)):
         if config.flag(key) is not value:
             raise config.not_known(key, f"is not known here, only {int(value)}")

@@ -39,8 +39,10 @@ def of_model(env: AgentEnv, model: Model, seeds: Iterable[int]) -> NDArray[np.fl
     variant = env.variant
     wanted = (variant.history, env.interval_ps, [*variant.ranges], [*variant.actions])
     if own != wanted:
-        problem = "the model has another history, interval, ranges or actions than the environment"
-        raise ScenarioError(problem, "the variant and the interval must be those of its training")
+        raise ScenarioError(
+            "the model has another history, interval, ranges or actions than the environment",
+            "the variant and the interval must be those of its training",
+        )
     return rewards(env, model.choose, seeds)
 
 

@@ -40,8 +40,9 @@ class Settings:
         for name, least, most in _BOUNDS:
             value = getattr(self, name)
             if not (math.isfinite(value) and least <= value <= most):
-                text = f"{name}: {value!r} is not valid; expected a number from {least} to {most}"
-                raise ScenarioError(text)
+                raise ScenarioError(
+                    f"{name}: {value!r} is not valid; expected a number from {least} to {most}"
+                )
 
     def changed(self) -> dict[str, float]:
         """What differs from the defaults."""

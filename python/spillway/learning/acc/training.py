@@ -174,8 +174,9 @@ def _learner() -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in ("torch", "stable_baselines3"):
             raise
-        text = f"training needs {missing.name}: pip install 'spillway[train]'"
-        raise ScenarioError(text) from None
+        raise ScenarioError(
+            f"training needs {missing.name}: pip install 'spillway[train]'"
+        ) from None
     return learner
 
 

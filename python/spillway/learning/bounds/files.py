@@ -88,8 +88,10 @@ def read_csv(file: Path) -> pa.Table:
             first = content.read(len(_LFS))
         if first == _LFS:
             problem = "it is a pointer of Git LFS, which stands for the data, not the data"
-            hint = f"`git lfs pull` fetches the data where it is published; {_INSTEAD}"
-            raise ScenarioError(f"{file}: {problem}", hint)
+            raise ScenarioError(
+                f"{file}: {problem}",
+                f"`git lfs pull` fetches the data where it is published; {_INSTEAD}",
+            )
         if not first.strip():
             raise ScenarioError(f"{file}: it is empty; its first line must name its columns")
         table = csv_file.read(file)
@@ -253,8 +255,10 @@ class FlowList:
         start = next((name for name in ("start_ps", "start_ns") if name in table.column_names), "")
         for name in ("size_bytes", start or "start_ns", "job", *columns):
             if name not in table.column_names:
-                hint = "`spillway bounds generate` writes such a list"
-                raise ScenarioError(f"{file}: there is no column {name}", hint)
+                raise ScenarioError(
+                    f"{file}: there is no column {name}",
+                    "`spillway bounds generate` writes such a list",
+                )
         found = {
             name: numbers(file, table[name], name, before)
             for name in ("size_bytes", start, "job", *columns)

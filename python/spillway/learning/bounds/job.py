@@ -77,8 +77,10 @@ class Job:
             column, back = parted(name)
             if column not in self.features and column != SIZE:
                 job = f"a job of kind {self.kind}" if self.kind else "the job"
-                hint = f"it has {', '.join(self.features)}"
-                raise ScenarioError(f"{self.name}: {job} has no column {column!r}", hint)
+                raise ScenarioError(
+                    f"{self.name}: {job} has no column {column!r}",
+                    f"it has {', '.join(self.features)}",
+                )
             values = self.size if column == SIZE else self.features[column]
             found[back:, place] = values[: max(len(self) - back, 0)]
         return found

@@ -268,8 +268,10 @@ def _split(
     calibration = round(CALIBRATION_SHARE * kept) if calibrates else 0
     ends = (kept - calibration, kept)
     if min(ends[0], count - kept) < 1 or (calibrates and calibration < 1):
-        hint = "take more jobs, or split by flows"
-        raise ScenarioError(f"{count} {split} are too few to train and to test on", hint)
+        raise ScenarioError(
+            f"{count} {split} are too few to train and to test on",
+            "take more jobs, or split by flows",
+        )
     order = np.random.default_rng(seed).permutation(count)
     part = np.empty(count, np.int64)
     part[order] = np.digitize(np.arange(count), ends)
@@ -285,8 +287,7 @@ def _jobs(given: Iterable[Job]) -> list[Job]:
         raise ScenarioError("there are no jobs")
     kinds = sorted({job.kind for job in jobs})
     if len(kinds) > 1:
-        hint = "give those of one kind"
-        raise ScenarioError(f"jobs of several kinds: {', '.join(kinds)}", hint)
+        raise ScenarioError(f"jobs of several kinds: {', '.join(kinds)}", "give those of one kind")
     return jobs
 
 

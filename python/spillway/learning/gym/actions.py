@@ -40,8 +40,9 @@ class Table:
             raise ScenarioError("a table of actions needs a row", hint)
         for number, row in enumerate(rows):
             if isinstance(self.rows[number], str) or len(row) != len(self.keys):
-                problem = f"row {number}, {self.rows[number]!r}, has not {len(self.keys)} values"
-                raise ScenarioError(problem, hint)
+                raise ScenarioError(
+                    f"row {number}, {self.rows[number]!r}, has not {len(self.keys)} values", hint
+                )
 
 
 @dataclass(frozen=True, init=False)
@@ -86,8 +87,9 @@ class Setter:
         check_once(given, "the place", "each has one action")
         for outer, inner in permutations(given, 2):
             if _is_within(inner, outer):
-                problem = f"the place {inner!r} is within {outer!r}"
-                raise ScenarioError(problem, "each has one action")
+                raise ScenarioError(
+                    f"the place {inner!r} is within {outer!r}", "each has one action"
+                )
         self.places = given or [""]
         self.actions = actions
         self.paths = [
@@ -150,8 +152,10 @@ class Setter:
         chosen = _numbers(action)
         is_whole = chosen is not None and chosen.dtype.kind in "iu" and chosen.size == places
         if chosen is None or not is_whole or chosen.min() < 0 or chosen.max() >= rows:
-            hint = f"a row from 0 to {rows - 1}" + (f" for each of {places} places" * (places > 1))
-            raise ScenarioError(f"{action!r} is no action", hint)
+            raise ScenarioError(
+                f"{action!r} is no action",
+                f"a row from 0 to {rows - 1}" + (f" for each of {places} places" * (places > 1)),
+            )
         return chosen.ravel().tolist()
 
     def _shares(self, action: Any, count: int) -> list[float]:
@@ -159,8 +163,10 @@ class Setter:
         given = _numbers(action)
         is_number = given is not None and given.dtype.kind in "iuf" and given.size == count
         if given is None or not is_number or not np.isfinite(given).all():
-            hint = f"{count} numbers from -1 to 1" if count > 1 else "a number from -1 to 1"
-            raise ScenarioError(f"{action!r} is no action", hint)
+            raise ScenarioError(
+                f"{action!r} is no action",
+                f"{count} numbers from -1 to 1" if count > 1 else "a number from -1 to 1",
+            )
         shares = (np.clip(given.ravel().astype(np.float64), -1.0, 1.0) + 1.0) / 2.0
         return list(map(float, shares))
 

@@ -123,8 +123,10 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         self.action_space = self._setter.space
         size = self._frame(look).size
         if self._history * size > MOST_OBSERVED:
-            problem = f"history: {shown(self._history)} times {size} numbers would be observed"
-            raise ScenarioError(problem, f"{MOST_OBSERVED:,} are the most")
+            raise ScenarioError(
+                f"history: {shown(self._history)} times {size} numbers would be observed",
+                f"{MOST_OBSERVED:,} are the most",
+            )
         # No signal is ever below 0.
         shape, most = (self._history * size,), float(np.finfo(np.float32).max)
         self.observation_space = spaces.Box(0.0, most, shape, np.float32)
@@ -255,8 +257,10 @@ def _scales(
         if name not in look:
             raise ScenarioError(f"observation: there is no signal {name!r}", ", ".join(look))
         if name not in fixed:
-            problem = f"observation: {name} has as many numbers as flows are complete"
-            raise ScenarioError(problem, "the reward may use it; observe a count or a mean")
+            raise ScenarioError(
+                f"observation: {name} has as many numbers as flows are complete",
+                "the reward may use it; observe a count or a mean",
+            )
         if not isinstance(scale, (int, float)) or not 0 < scale < np.inf:
             raise ScenarioError(f"observation: {scale!r} is no scale of {name}: a number above 0")
     return {name: float(scale) for name, scale in given.items()}
@@ -267,8 +271,10 @@ def _time(time: str | int, least: int) -> int:
         check_text(time)
     picoseconds = core.picoseconds(time) if isinstance(time, str) else integer(time)
     if picoseconds is None or not least <= picoseconds < 2**63:
-        hint = 'a text such as "206us", or a whole number of picoseconds'
-        raise ScenarioError(f"{time!r} is no time that can be used here", hint)
+        raise ScenarioError(
+            f"{time!r} is no time that can be used here",
+            'a text such as "206us", or a whole number of picoseconds',
+        )
     return picoseconds
 
 

@@ -74,8 +74,10 @@ def compiled(reward: Reward, names: Iterable[str]) -> Callable[[Signals], float]
             with np.errstate(all="ignore"):
                 found = evaluate(signals)
         except ValueError as error:
-            hint = "arrays of different shapes are reduced to numbers before they are put together"
-            raise SpillwayError(f"{reward!r}: {error}", hint) from error
+            raise SpillwayError(
+                f"{reward!r}: {error}",
+                "arrays of different shapes are reduced to numbers before they are put together",
+            ) from error
         return _finite(found, repr(reward))
 
     return value
@@ -83,15 +85,19 @@ def compiled(reward: Reward, names: Iterable[str]) -> Callable[[Signals], float]
 
 def _finite(value: Any, of: str) -> float:
     if np.size(value) != 1:
-        hint = "reduce it to one by sum, mean, max or min"
-        raise SpillwayError(f"{of} has {np.size(value)} numbers, not one", hint)
+        raise SpillwayError(
+            f"{of} has {np.size(value)} numbers, not one",
+            "reduce it to one by sum, mean, max or min",
+        )
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         raise SpillwayError(f"{of} is {value!r}, which is no number")
     number = float(array.reshape(()))
     if not math.isfinite(number):
-        hint = "keep away from 0 what it divides by, as in max(sum(sent), 1)"
-        raise SpillwayError(f"{of} is {number}, which is no reward", hint)
+        raise SpillwayError(
+            f"{of} is {number}, which is no reward",
+            "keep away from 0 what it divides by, as in max(sum(sent), 1)",
+        )
     return number
 
 
@@ -123,8 +129,9 @@ class _Reader:
             case ast.Name(id=name) if name in self.names:
                 return lambda signals: signals[name]
             case ast.Name(id=name):
-                known = f"the signals are {', '.join(self.names)}"
-                raise self._refused(f"there is no signal {name}", known)
+                raise self._refused(
+                    f"there is no signal {name}", f"the signals are {', '.join(self.names)}"
+                )
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self._node(operand, depth + 1)
                 return lambda signals: np.negative(inner(signals))
@@ -141,8 +148,9 @@ class _Reader:
     def _call(self, name: str, args: list[ast.expr], depth: int) -> _Evaluate:
         function, counts = _FUNCTIONS.get(name, (None, ()))
         if function is None:
-            known = f"the functions are {', '.join(_FUNCTIONS)}"
-            raise self._refused(f"there is no function {name}", known)
+            raise self._refused(
+                f"there is no function {name}", f"the functions are {', '.join(_FUNCTIONS)}"
+            )
         if len(args) not in counts:
             takes = " or ".join(map(str, counts))
             raise self._refused(f"{name} takes {takes} arguments, not {len(args)}")

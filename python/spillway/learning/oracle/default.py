@@ -89,6 +89,7 @@ RECIPES = {
 def find(name: str) -> Recipe:
     """The recipe of a bundled model."""
     if name not in RECIPES:
-        hint = f"the bundled ones are {' and '.join(RECIPES)}"
-        raise ScenarioError(f"there is no model {name!r}", hint)
+        raise ScenarioError(
+            f"there is no model {name!r}", f"the bundled ones are {' and '.join(RECIPES)}"
+        )
     return RECIPES[name]

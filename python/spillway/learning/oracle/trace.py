@@ -122,8 +122,9 @@ class Trace:
             raise ScenarioError(f"there is no tier {tier!r}", f"it has {', '.join(self.tiers)}")
         names = [place.name for place in self.places]
         if unknown := [name for name in switches if name not in names]:
-            hint = f"it has {', '.join(dict.fromkeys(names))}"
-            raise ScenarioError(f"there is no switch {unknown[0]!r}", hint)
+            raise ScenarioError(
+                f"there is no switch {unknown[0]!r}", f"it has {', '.join(dict.fromkeys(names))}"
+            )
         kept = [
             number
             for number, place in enumerate(self.places)
@@ -250,5 +251,7 @@ def _origin(file: Path) -> dict[str, Any]:
     except ScenarioError as error:
         raise ScenarioError(f"what lies beside {file} is no run's: {error}", error.hint) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "a trace stays in the folder of its run"
-        raise ScenarioError(f"what lies beside {file} is no run's: {error!r}", hint) from error
+        raise ScenarioError(
+            f"what lies beside {file} is no run's: {error!r}",
+            "a trace stays in the folder of its run",
+        ) from error

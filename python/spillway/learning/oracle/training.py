@@ -191,8 +191,10 @@ def train(
     drops = int(seen.dropped.sum())
     if drops in (0, len(seen)):
         problem = f"{'every' if drops else 'no'} packet was dropped: there is nothing to learn"
-        hint = "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one"
-        raise NothingToLearnError(f"in the {len(seen):,} packets to train on {problem}", hint)
+        raise NothingToLearnError(
+            f"in the {len(seen):,} packets to train on {problem}",
+            "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one",
+        )
     forest = RandomForestClassifier(
         n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1
     )

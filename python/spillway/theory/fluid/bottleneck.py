@@ -47,8 +47,9 @@ class Bottleneck:
         _check("min_packets", self.min_packets, least=0)
         _check("min_window", self.min_window, least=1)
         if self.growth not in GROWTHS:
-            hint = f"valid here: {', '.join(GROWTHS)}"
-            raise ScenarioError(f"growth: there is no {self.growth!r}", hint)
+            raise ScenarioError(
+                f"growth: there is no {self.growth!r}", f"valid here: {', '.join(GROWTHS)}"
+            )
         if self.max_packets is not None:
             _check("max_packets", self.max_packets, least=self.min_packets, of="min_packets = ")
 

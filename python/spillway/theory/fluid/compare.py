@@ -99,8 +99,10 @@ def compare(
         except (ArithmeticError, ValueError) as error:
             if isinstance(error, ScenarioError):
                 raise
-            problem = f"the equations have no solution that can be computed there: {error}"
-            raise ScenarioError(problem, f"the setting is {at}") from error
+            raise ScenarioError(
+                f"the equations have no solution that can be computed there: {error}",
+                f"the setting is {at}",
+            ) from error
     return points
 
 

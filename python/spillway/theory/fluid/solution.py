@@ -65,8 +65,10 @@ def sender(
         raise ScenarioError(f"g: {g!r} is not valid; expected a number above 0, at most 1")
     if kind == "dcqcn":
         if cuts != "paper" or whole_packets:
-            hint = "its cuts are by time, not by windows"
-            raise ScenarioError("dcqcn has neither cuts to choose nor whole packets", hint)
+            raise ScenarioError(
+                "dcqcn has neither cuts to choose nor whole packets",
+                "its cuts are by time, not by windows",
+            )
         return Dcqcn()
     if kind == "tcp":
         return Tcp(cuts, whole_packets)

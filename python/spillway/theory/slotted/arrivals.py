@@ -187,11 +187,15 @@ class Arrivals:
         table = _table(path, ("time_ps", "switch", "port", "size_bytes"), ("weight", "arrival"))
         _check_whole(path, table)
         if not 0.001 <= slot_ns <= LONGEST_SLOT_NS:
-            hint = f"it may last from 0.001 to {LONGEST_SLOT_NS:g} ns"
-            raise ScenarioError(f"a slot of {slot_ns:g} ns is not possible", hint)
+            raise ScenarioError(
+                f"a slot of {slot_ns:g} ns is not possible",
+                f"it may last from 0.001 to {LONGEST_SLOT_NS:g} ns",
+            )
         if not 1 <= unit_bytes <= LARGEST_UNIT:
-            hint = f"it may have from 1 to {LARGEST_UNIT:,}"
-            raise ScenarioError(f"a packet of {unit_bytes} bytes is not possible", hint)
+            raise ScenarioError(
+                f"a packet of {unit_bytes} bytes is not possible",
+                f"it may have from 1 to {LARGEST_UNIT:,}",
+            )
         names = np.asarray(table["switch"].cast("string").to_pylist(), dtype=object)
         here = names == switch
         if not here.any():
@@ -211,8 +215,10 @@ class Arrivals:
             whole = np.cumsum(size[port == one]) // unit_bytes
             packets[port == one] = np.diff(whole, prepend=0)
         if packets.sum() > MOST_PACKETS:
-            text = f"{path}: there are {packets.sum():,} packets of {unit_bytes} bytes"
-            raise ScenarioError(text, f"{MOST_PACKETS:,} are the most: make them larger")
+            raise ScenarioError(
+                f"{path}: there are {packets.sum():,} packets of {unit_bytes} bytes",
+                f"{MOST_PACKETS:,} are the most: make them larger",
+            )
         slot = (time - time[0]) // max(1, round(slot_ns * 1000))
         if ports is None:
             ports = ports_of(path, switch) or int(port.max()) + 1
@@ -314,8 +320,10 @@ def check_switch(ports: int, buffer: int) -> None:
             f"{ports!r} ports are not possible", f"there may be 1 to {MOST_PORTS:,}"
         )
     if not 1 <= (integer(buffer) or 0) <= MOST_BUFFER:
-        hint = f"it may have room for 1 to {MOST_BUFFER:,} packets"
-        raise ScenarioError(f"a buffer of {buffer!r} packets is not possible", hint)
+        raise ScenarioError(
+            f"a buffer of {buffer!r} packets is not possible",
+            f"it may have room for 1 to {MOST_BUFFER:,} packets",
+        )
 
 
 def check_seed(seed: int) -> int:
@@ -357,8 +365,10 @@ def _of_result(place: Path) -> Path:
     for name in (fates.FILE, _DECISIONS):
         if (place / name).is_file():
             return place / name
-    hint = "record them with record.oracle_trace = true, or with record.decisions = N"
-    raise ScenarioError(f"{place} has no arrivals: neither {fates.FILE} nor {_DECISIONS}", hint)
+    raise ScenarioError(
+        f"{place} has no arrivals: neither {fates.FILE} nor {_DECISIONS}",
+        "record them with record.oracle_trace = true, or with record.decisions = N",
+    )
 
 
 def _check_whole(path: Path, table: pa.Table) -> None:
@@ -372,8 +382,10 @@ def _check_whole(path: Path, table: pa.Table) -> None:
     record = tomllib.loads(scenario.read_text(encoding="utf-8")).get("record", {})
     for key in ("decisions_flow", "decisions_port", "decisions_queue"):
         if key in record:
-            hint = f"record them without record.{key}"
-            raise ScenarioError(f"{path}: its decisions are some only, by record.{key}", hint)
+            raise ScenarioError(
+                f"{path}: its decisions are some only, by record.{key}",
+                f"record them without record.{key}",
+            )
     if table.num_rows >= record.get("decisions", np.inf):
         text = f"{path}: it has all {table.num_rows:,} rows that record.decisions asked for"
         warnings.warn(ScenarioWarning(f"{text}: later arrivals are missing"), stacklevel=3)
@@ -391,8 +403,10 @@ def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Ta
     parquet.check_names(path, table.column_names)
     for name in wanted:
         if name not in table.column_names:
-            hint = f"it must have the columns {', '.join(wanted)}"
-            raise ScenarioError(f"{path}: there is no column {name}", hint)
+            raise ScenarioError(
+                f"{path}: there is no column {name}",
+                f"it must have the columns {', '.join(wanted)}",
+            )
     return table.select([*wanted, *(name for name in more if name in table.column_names)])
 
 

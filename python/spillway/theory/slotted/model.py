@@ -100,8 +100,9 @@ def run(
 def check(arrivals: object, buffer: int) -> None:
     """Refuses what is not an `Arrivals`, and an invalid size of buffer."""
     if not isinstance(arrivals, Arrivals):
-        hint = "for one: Arrivals.of_slots(2, [[0, 0], [1]])"
-        raise ScenarioError(f"{shown(arrivals)} are no arrivals", hint)
+        raise ScenarioError(
+            f"{shown(arrivals)} are no arrivals", "for one: Arrivals.of_slots(2, [[0, 0], [1]])"
+        )
     check_switch(arrivals.ports, buffer)
 
 
@@ -181,8 +182,9 @@ def _bools(column: core.Column) -> NDArray[np.bool_]:
 def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
     labels = np.asarray(given)
     if labels.shape != (packets,):
-        text = f"there are {labels.size} predictions for {packets} packets"
-        raise ScenarioError(text, "each packet has one")
+        raise ScenarioError(
+            f"there are {labels.size} predictions for {packets} packets", "each packet has one"
+        )
     if labels.dtype.kind not in "bui" and labels.size:
         raise ScenarioError("predictions must be true or false", "true predicts a drop")
     return np.ascontiguousarray(labels != 0).view(np.uint8)

@@ -129,11 +129,15 @@ def _published(
     known = dict(core.published_thresholds())
     for name in against:
         if name not in known:
-            hint = meant(name, known, f"valid here: {', '.join(known)}")
-            raise ScenarioError(f"against: no thresholds {name!r} were published", hint)
+            raise ScenarioError(
+                f"against: no thresholds {name!r} were published",
+                meant(name, known, f"valid here: {', '.join(known)}"),
+            )
         if len(known[name]) + 1 != levels:
-            text = f"against: {name} has {len(known[name]) + 1} levels, not {levels}"
-            raise ScenarioError(text, "only ladders with as many levels are compared")
+            raise ScenarioError(
+                f"against: {name} has {len(known[name]) + 1} levels, not {levels}",
+                "only ladders with as many levels are compared",
+            )
     if against:
         return {name: known[name] for name in against}
     fitting = {name: listed for name, listed in known.items() if len(listed) + 1 == levels}

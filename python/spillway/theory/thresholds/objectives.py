@@ -127,9 +127,9 @@ def named(name: str) -> Objective:
 def check_load(load: float) -> None:
     """Refuses a load of which there is no finite objective."""
     if not (isinstance(load, int | float) and 0 < load < 1):
-        hint = "at a load of 1 or more queues grow without end: the objective is infinite"
         raise ScenarioError(
-            f"load: {load!r} is not valid; expected a number above 0, below 1", hint
+            f"load: {load!r} is not valid; expected a number above 0, below 1",
+            "at a load of 1 or more queues grow without end: the objective is infinite",
         )
 
 
