@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from spillway.base.arguments import whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.job import FEATURES, TIME, Job
-from spillway.learning.bounds.parameters import JOBS, JobParameters, Observation, Phase
+from spillway.learning.bounds.parameters import JOBS, JobParameters, Phase
 
 
 @dataclass(frozen=True)
@@ -118,19 +119,16 @@ class _Plan:
         # The first workers are aggregators; the workers are dealt out to them in turns.
         aggregators = math.isqrt(self.workers - 1) + 1
         up = {worker: (worker - 1) % aggregators + 1 for worker in workers}
-        match pattern:
-            case "broadcast":
-                return [(0, list(workers))]
-            case "shuffle":
-                return [(worker, self.receivers[worker - 1]) for worker in workers]
-            case "up":
-                return [(worker, [to]) for worker, to in up.items() if worker != to]
-            case "top":
-                return [(worker, [0]) for worker in range(1, aggregators + 1)]
-            case "gather":
-                return [(worker, [0]) for worker in workers]
-            case _:
-                raise ScenarioError(f"{pattern!r} is no pattern of flows")
+        patterns = {
+            "broadcast": [(0, list(workers))],
+            "shuffle": [(worker, self.receivers[worker - 1]) for worker in workers],
+            "up": [(worker, [to]) for worker, to in up.items() if worker != to],
+            "top": [(worker, [0]) for worker in range(1, aggregators + 1)],
+            "gather": [(worker, [0]) for worker in workers],
+        }
+        if pattern not in patterns:
+            raise ScenarioError(f"{pattern!r} is no pattern of flows")
+        return patterns[pattern]
 
     def _size(self, phase: Phase, sender: int) -> int:
         source = {"state": self.state, "partition": self.partitions[sender], "fixed": 1.0}
@@ -198,7 +196,14 @@ class _Plan:
             noise: npt.NDArray[np.float64] = np.exp(deviation * draws.standard_normal(len(flows)))
             return np.round(values * noise)
 
-        network = _Network(observation, start, flows["end_ms"], size)
+        # Of the network is seen what it has carried in the window before a start, which is open at
+        # its begin. A flow counts as sent when it starts, if it comes earlier in the list, and as
+        # received when its sender's line has sent it.
+        since = start - observation.network_window_ms
+        number = np.arange(len(flows))
+        first = np.searchsorted(start, since, side="right")
+        of_list = (number, first - 1, number - 1)
+        of_time = (flows["end_ms"], since, start)
         partitions = np.array(self.partitions)[sender]
         ram = observation.ram_base_bytes + observation.ram_per_partition * partitions
         cpu = flows["busy"] + observation.cpu_noise * draws.standard_normal(len(flows))
@@ -209,11 +214,11 @@ class _Plan:
         columns = {
             TIME: start,
             "previous_flow_time": np.round(np.diff(start, prepend=start[:1]), 3),
-            "agg_net_out": noisy(network.sent(everywhere), loud),
-            "agg_net_in": noisy(network.received(everywhere, everywhere), loud),
-            "agg_net_out_per_machine": noisy(network.sent(sender), loud),
-            "agg_net_in_per_machine": noisy(network.received(sender, receiver), loud),
-            "flow_frequency": network.flows() * 1e3 / observation.network_window_ms,
+            "agg_net_out": noisy(_carried(everywhere, size, everywhere, *of_list), loud),
+            "agg_net_in": noisy(_carried(everywhere, size, everywhere, *of_time), loud),
+            "agg_net_out_per_machine": noisy(_carried(sender, size, sender, *of_list), loud),
+            "agg_net_in_per_machine": noisy(_carried(sender, size, receiver, *of_time), loud),
+            "flow_frequency": (number - first) * 1e3 / observation.network_window_ms,
             "tcp_queue": flows["backlog"].copy(),
             "machine": sender.astype(np.float64),
             "cpu": np.round(np.clip(cpu, 0.0, 1.0), 4),
@@ -230,53 +235,29 @@ class _Plan:
         return SyntheticJob(job, sender, receiver)
 
 
-class _Network:
-    """What the network has carried in the time before each flow's start.
+def _carried(
+    place: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    when: npt.NDArray[Any],
+    since: npt.NDArray[Any],
+    until: npt.NDArray[Any],
+) -> npt.NDArray[np.float64]:
+    """For every flow the bytes that were carried at its place after `since`, up to `until`.
 
-    A flow counts as sent when it starts, and as received when its sender's line has sent it. The
-    window before a start t is open at t - `network_window_ms` and includes t; only flows that come
-    earlier in the list count as sent.
+    Flows of these sizes are carried `at` a place, each at once, `when` it is told.
     """
-
-    def __init__(
-        self,
-        observation: Observation,
-        start: npt.NDArray[np.float64],
-        end: npt.NDArray[np.float64],
-        size: npt.NDArray[np.int64],
-    ) -> None:
-        self.start, self.end, self.size = start, end, size
-        self.since = start - observation.network_window_ms
-        self.first = np.searchsorted(start, self.since, side="right")
-
-    def flows(self) -> npt.NDArray[np.float64]:
-        """How many flows were sent."""
-        return (np.arange(len(self.start)) - self.first).astype(np.float64)
-
-    def sent(self, place: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """For every flow the bytes that were sent at its place, a place for each flow."""
-        found = np.zeros(len(place))
-        for own in np.unique(place):
-            sums = np.concatenate([[0], np.cumsum(np.where(place == own, self.size, 0))])
-            (rows,) = np.nonzero(place == own)
-            found[rows] = sums[rows] - sums[self.first[rows]]
-        return found
-
-    def received(
-        self, place: npt.NDArray[np.int64], at: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.float64]:
-        """For every flow the bytes that were received at its place; flows are received `at`."""
-        found = np.zeros(len(place))
-        for own in np.unique(place):
-            (inside,) = np.nonzero(at == own)
-            inside = inside[np.argsort(self.end[inside], kind="stable")]
-            ends = self.end[inside]
-            sums = np.concatenate([[0], np.cumsum(self.size[inside])])
-            (rows,) = np.nonzero(place == own)
-            until = np.searchsorted(ends, self.start[rows], side="right")
-            since = np.searchsorted(ends, self.since[rows], side="right")
-            found[rows] = sums[until] - sums[since]
-        return found
+    found = np.zeros(len(place))
+    for own in np.unique(place):
+        (inside,) = np.nonzero(at == own)
+        inside = inside[np.argsort(when[inside], kind="stable")]
+        sums = np.concatenate([[0], np.cumsum(size[inside])])
+        (rows,) = np.nonzero(place == own)
+        first, last = (
+            np.searchsorted(when[inside], bound[rows], side="right") for bound in (since, until)
+        )
+        found[rows] = sums[last] - sums[first]
+    return found
 
 
 def make_all(

@@ -103,8 +103,8 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
             raise ScenarioError(f"there is no render mode {render_mode!r}")
         self._source, self._settings, self._plugins = scenario, set, plugins
         self._interval, self._begin = _time(interval, 1), _time(begin, 0)
-        self._history = _count("history", history)
-        self._steps = None if steps is None else _count("steps", steps)
+        self._history = whole("history", history, 1)
+        self._steps = None if steps is None else whole("steps", steps, 1)
         self._seeds = seeds_of(seeds)
         self._signals = _names(signals)
         self._reward = compiled(reward, self._signals)
@@ -243,14 +243,13 @@ def _scales(
     observation: Sequence[str] | Mapping[str, float] | None, look: Look, fixed: Sequence[str]
 ) -> dict[str, float]:
     """What the observed names are divided by. Those of a fixed shape can be observed."""
-    if observation is None:
-        observation = fixed
-    if isinstance(observation, str):
-        observation = [observation]
-    if not isinstance(observation, Mapping):
-        observation = list(observation)
-        check_once(observation, "observation: the signal", "name each once")
-    given = observation if isinstance(observation, Mapping) else dict.fromkeys(observation, 1.0)
+    if isinstance(observation, Mapping):
+        given = dict(observation)
+    else:
+        chosen = fixed if observation is None else observation
+        names = [chosen] if isinstance(chosen, str) else list(chosen)
+        check_once(names, "observation: the signal", "name each once")
+        given = dict.fromkeys(names, 1.0)
     if not given:
         raise ScenarioError("nothing is observed", f"what can be: {', '.join(fixed)}")
     for name, scale in given.items():
@@ -276,10 +275,3 @@ def _time(time: str | int, least: int) -> int:
             'a text such as "206us", or a whole number of picoseconds',
         )
     return picoseconds
-
-
-def _count(key: str, count: int) -> int:
-    number = integer(count)
-    if number is None or number < 1:
-        raise ScenarioError(f"{key}: {count!r} is no whole number above 0")
-    return number

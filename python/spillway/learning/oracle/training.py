@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,7 @@ class Scores:
         predicted: npt.NDArray[np.bool_],
         weight: npt.NDArray[np.float64],
         ports: int,
+        outside: dict[str, float] | None = None,
     ) -> Scores:
         """Counts packets, each with its weight."""
         return cls(
@@ -66,6 +67,7 @@ class Scores:
             float(weight[~truth & ~predicted].sum()),
             float(weight[truth & ~predicted].sum()),
             ports,
+            outside,
         )
 
     @property
@@ -240,11 +242,10 @@ def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
     names = {place.name: place.tier for trace in traces for place in trace.places}
 
     def at(tier: str | None, name: str | None = None) -> list[Trace]:
-        wanted = (tier, () if name is None else (name,))
         parts = []
         for trace in traces:
             with contextlib.suppress(ScenarioError):
-                parts.append(trace.at(*wanted))
+                parts.append(trace.at(tier, () if name is None else (name,)))
         return [part for part in parts if len(part)]
 
     found: dict[str, Training] = {}
@@ -264,16 +265,14 @@ def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
 def evaluate(model: Model, trace: Trace) -> Scores:
     """The scores of a model on a trace."""
     inputs = trace.inputs(model.features, model.units)
-    scores = Scores.of(trace.dropped, model.predict(inputs), trace.weight, trace.ports)
-    outside = model.seen.outside(inputs)
-    if outside is None:
-        return scores
-    by_feature = (outside * trace.weight[:, None]).sum(axis=0)
-    counts = {
-        **{name: float(count) for name, count in zip(model.features, by_feature, strict=True)},
-        "any": float(trace.weight[outside.any(axis=1)].sum()),
-    }
-    return replace(scores, outside=counts)
+    outside, counts = model.seen.outside(inputs), None
+    if outside is not None:
+        by_feature = (outside * trace.weight[:, None]).sum(axis=0)
+        counts = {
+            **dict(zip(model.features, map(float, by_feature), strict=True)),
+            "any": float(trace.weight[outside.any(axis=1)].sum()),
+        }
+    return Scores.of(trace.dropped, model.predict(inputs), trace.weight, trace.ports, counts)
 
 
 def _traces(given: Iterable[Trace]) -> list[Trace]:

@@ -44,15 +44,14 @@ def steady(points: Sequence[Point], file: Path, kind: str) -> None:
     with drawing_of(6.4, 4.4) as drawing:
         axis = drawing.subplots()
         for number, (label, own) in enumerate(shown):
-            colour = COLOURS[number]
             xs = [getattr(point.bottleneck, name) for point in own]
             for style, model in enumerate(models):
                 ys = [settled(point.solved[style]) for point in own]
                 told = ", ".join(part for part in (label, f"model: {model}") if part)
-                shade = colour if len(shown) > 1 else COLOURS[style]
+                shade = COLOURS[number if len(shown) > 1 else style]
                 axis.plot(xs, ys, linestyle=_LINES[style % len(_LINES)], color=shade, label=told)
             if own[0].packets:
-                shade = colour if len(shown) > 1 else "#000000"
+                shade = COLOURS[number] if len(shown) > 1 else "#000000"
                 _runs(axis, xs, own, shade, MARKERS[number], label)
         if len(shown) == 1:
             own = shown[0][1]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from spillway.show.tables import count
+from spillway.show.tables import count, wide_grid
 
 
 def run(document: Mapping[str, Any]) -> RenderableType:
@@ -25,7 +23,9 @@ def run(document: Mapping[str, Any]) -> RenderableType:
     ]
     if len(sequences) > 1:
         lines.append(f"means over {len(sequences)} seeds, with the worst ratio beside theirs")
-    table = _grid("", "sent", "OPT / ALG", *(["worst"] if len(sequences) > 1 else []), "drops")
+    worst = ["worst"] if len(sequences) > 1 else []
+    table = wide_grid("", numbers=("sent", "OPT / ALG", *worst))
+    table.add_column("drops")
     for policy, found in document["policies"].items():
         runs = found["runs"]
         ratios = [_ratio(row["ratio"]) for row in runs]
@@ -44,7 +44,9 @@ def run(document: Mapping[str, Any]) -> RenderableType:
 def table1(found: Mapping[str, Any]) -> RenderableType:
     """Table 1, with measured ratios."""
     ports, buffer = found["ports"], found["buffer"]
-    table = _grid("", "bound", f"at N = {ports}", "worst measured", "over", "of the bound")
+    heads = (f"at N = {ports}", "worst measured", "over", "of the bound")
+    table = wide_grid("", "bound", numbers=heads)
+    table.columns[4].justify = "left"
     for row in found["rows"]:
         at, worst = (_number(row[key]) if row[key] is not None else "-" for key in ("at", "worst"))
         used = "-" if row["used"] is None else f"{row['used']:.1%}"
@@ -55,7 +57,8 @@ def table1(found: Mapping[str, Any]) -> RenderableType:
 
 def lemma1(found: Mapping[str, Any]) -> RenderableType:
     """How often Credence sends less than it should."""
-    table = _grid("of " + count(found["instances"]), "fail", "packets short", "most", "worst ratio")
+    heads = ("fail", "packets short", "most", "worst ratio")
+    table = wide_grid(f"of {count(found['instances'])}", numbers=heads)
     names = {"lemma1": "Credence < LQD / eta", "perfect": "perfect predictions, Credence < LQD"}
     for key, name in names.items():
         row = found[key]
@@ -73,14 +76,6 @@ def lemma1(found: Mapping[str, Any]) -> RenderableType:
         f"{count(theorem2['fails'])}, at worst by {theorem2['worst'] - 1:.1%}"
     )
     return Group(table, Text(text))
-
-
-def _grid(*names: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for place, name in enumerate(names):
-        is_text = place == 0 or name in ("bound", "over", "drops")
-        table.add_column(name, justify="left" if is_text else "right")
-    return table
 
 
 def _drops(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from spillway.base import core
-from spillway.base.arguments import meant
+from spillway.base.arguments import meant, whole
 from spillway.base.errors import ScenarioError
 from spillway.theory.thresholds.objectives import OBJECTIVES, check_load, named, value
 from spillway.theory.thresholds.optimise import optimise
@@ -97,9 +97,7 @@ def find(
     """
     named(objective)
     check_load(load)
-    if not (isinstance(levels, int) and FEWEST <= levels <= MOST):
-        expected = f"expected a whole number from {FEWEST} to {MOST}"
-        raise ScenarioError(f"levels: {levels!r} is not valid; {expected}")
+    levels = whole("levels", levels, FEWEST, MOST)
     chosen = _published(sizes, load, levels, against)
     given = Sizes.of(sizes, folder)
 
