@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spillway.base.errors import ScenarioError
-from spillway.learning import model_file
+from spillway.learning import models
 from spillway.learning.acc import ACC, PRED, Model, variant
 from spillway.learning.acc.model import outputs
 from spillway.learning.acc.variant import Interval, State, frame
@@ -51,7 +51,7 @@ def written(change: Any = None, **metadata: str) -> bytes:
         change(arrays)
     told = {"interval_ps": "206000000", "history": "1", **metadata}
     format, version = told.pop("format", "spillway-acc"), told.pop("version", "1")
-    return model_file.content(format, version, arrays, told)
+    return models.content(format, version, arrays, told)
 
 
 def test_a_file_holds_what_was_put_in(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import spillway
 from spillway import _core
 from spillway.base import parquet
-from spillway.learning import forest as forests
+from spillway.learning.models import forest_arrays, forest_content
 from spillway.learning.oracle import FEATURES, Model, Scores, evaluate, train
 from spillway.learning.oracle import default as recipe
 from spillway.learning.oracle.trace import Place, Trace, join, load
@@ -345,7 +345,7 @@ def test_deep_json_in_a_model_is_refused():
     told = {"format": "spillway-forest", "version": "2", "features": "queue"}
     told |= {"units": "bytes", "average": "time", "training": "[" * 100_000}
     with pytest.raises(spillway.ScenarioError, match="does not say as it should"):
-        Model(forests.content(forests.arrays(forest), told))
+        Model(forest_content(forest_arrays(forest), told))
 
 
 def test_train_eval_and_show_as_commands(command, traces, tmp_path):
@@ -444,13 +444,13 @@ def test_a_switch_refuses_what_it_cannot_measure(tmp_path, change, problem):
     forest.fit(np.array([[0.0], [1.0]]), [0, 1])
     told = {"format": "spillway-forest", "version": "2", "features": "queue"}
     told |= {"units": "bytes", "average": "time"}
-    arrays = forests.arrays(forest)
+    arrays = forest_arrays(forest)
     scenario = spillway.Scenario.load(TINY)
     scenario.folder = tmp_path
     asked = 'switch.sharing={ kind = "credence", model = "odd" }'
-    (tmp_path / "odd").write_bytes(forests.content(arrays, told))
+    (tmp_path / "odd").write_bytes(forest_content(arrays, told))
     scenario.set(asked).read()
-    (tmp_path / "odd").write_bytes(forests.content(arrays, told | change))
+    (tmp_path / "odd").write_bytes(forest_content(arrays, told | change))
     with pytest.raises(spillway.ScenarioError) as caught:
         scenario.set(asked).read()
     assert f"switch.sharing.model: odd: {problem}" in str(caught.value)

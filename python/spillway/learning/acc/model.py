@@ -15,9 +15,9 @@ from safetensors.numpy import load
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
-from spillway.learning import model_file
+from spillway.learning import models
 from spillway.learning.acc.variant import NUMBERS, Setting
-from spillway.learning.model_file import ModelFile
+from spillway.learning.models import ModelFile
 
 FORMAT, VERSION = "spillway-acc", "1"
 MOST_BYTES = 16 << 20
@@ -85,7 +85,7 @@ class Model(ModelFile):
             arrays[f"layer{place}.weight"] = np.ascontiguousarray(weight, np.float32)
             arrays[f"layer{place}.bias"] = np.ascontiguousarray(bias, np.float32)
         metadata = {"interval_ps": str(interval_ps), "history": str(history), **provenance}
-        return cls(model_file.content(FORMAT, VERSION, arrays, metadata))
+        return cls(models.content(FORMAT, VERSION, arrays, metadata))
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
@@ -179,7 +179,7 @@ def _read(content: bytes) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     if metadata.get("version") != VERSION:
         told = metadata.get("version", "")
         raise ScenarioError(f"its version is {told}; this program reads version {VERSION}")
-    sums = model_file.checksum(content)
+    sums = models.checksum(content)
     if sums is None:
         raise ScenarioError("it is damaged: it has no checksum")
     if sums[0] != sums[1]:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
-from spillway.learning import forest
 from spillway.learning.bounds.job import SIZE, parted
-from spillway.learning.forest import ForestModel
+from spillway.learning.models import ForestModel, check_known, forest_arrays, forest_content
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
@@ -83,8 +82,8 @@ class Model(ForestModel):
         Raises:
             ScenarioError: There is no such method, or `training` lacks something.
         """
-        forest.check_known("method", method, METHODS)
-        arrays = forest.arrays(grown.forest)
+        check_known("method", method, METHODS)
+        arrays = forest_arrays(grown.forest)
         at, nodes = arrays["root"] + grown.leaves, len(arrays["left"])
         metadata = {
             "kind": "regression",
@@ -96,7 +95,7 @@ class Model(ForestModel):
             **({} if miss_rate is None else {"miss_rate": repr(miss_rate)}),
             "training": json.dumps(training or {}),
         }
-        return cls(forest.content({**arrays, **_SIZES[method](grown.size, at, nodes)}, metadata))
+        return cls(forest_content({**arrays, **_SIZES[method](grown.size, at, nodes)}, metadata))
 
     @property
     def columns(self) -> list[str]:

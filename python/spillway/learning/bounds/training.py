@@ -18,7 +18,7 @@ from spillway.base.arguments import all_of, share, whole
 from spillway.base.errors import ScenarioError
 from spillway.learning.bounds.job import FEATURES, Job, features
 from spillway.learning.bounds.model import METHODS, Grown, Model
-from spillway.learning.forest import check_known, versions
+from spillway.learning.models import check_known, versions
 
 SPLITS = ("jobs", "flows")
 CALIBRATION_SHARE = 0.2

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from spillway.base import checksums, core
 from spillway.base.errors import ScenarioError
-from spillway.learning import forest as forests
-from spillway.learning.forest import ForestModel
+from spillway.learning.models import ForestModel, forest_arrays, forest_content
 from spillway.scenario.fates import FEATURES
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ class Model(ForestModel):
             "training": json.dumps(training),
             **({} if seen is None else seen.metadata),
         }
-        return cls(forests.content(forests.arrays(forest), metadata))
+        return cls(forest_content(forest_arrays(forest), metadata))
 
     @property
     def units(self) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from spillway.base.arguments import all_of, items, share, whole
 from spillway.base.errors import ScenarioError, ScenarioWarning
-from spillway.learning.forest import check_known, versions
+from spillway.learning.models import check_known, versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
 from spillway.learning.oracle.trace import Trace, join
 from spillway.scenario.fates import FEATURES

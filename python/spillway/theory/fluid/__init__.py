@@ -16,8 +16,7 @@ Performance in Datacenters", NSDI 2025, appendix A. See docs/fluid.md.
 """
 
 from spillway.theory.fluid.bottleneck import Bottleneck
-from spillway.theory.fluid.compare import Point, compare
-from spillway.theory.fluid.packets import Packets, measure, scenario
+from spillway.theory.fluid.packets import Packets, Point, compare, measure, scenario
 from spillway.theory.fluid.solution import (
     SENDERS,
     FixedPoint,

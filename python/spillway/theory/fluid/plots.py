@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from spillway.show.drawing import drawing_of, log_scale
 from spillway.show.palette import COLOURS, MARKERS
 from spillway.theory.fluid.bottleneck import Bottleneck
-from spillway.theory.fluid.compare import Point
+from spillway.theory.fluid.packets import Point
 from spillway.theory.fluid.tables import settled
 
 _AXES = {

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spillway.show.tables import wide_grid
-from spillway.theory.fluid.compare import Point, Solved
+from spillway.theory.fluid.packets import Point, Solved
 
 _MOST_ROWS = 1000
 """The most moments of a trajectory that are written."""
