@@ -136,17 +136,20 @@ class NotKnownError(ScenarioError):
 
 @dataclass
 class Config:
-    """The settings of a run, as they are written. It notes which of them are asked for."""
+    """The settings of a run, as they are written. It notes which of them are asked for.
+
+    Attributes:
+        unknown: keys that the simulator does not know, and what stands behind them.
+        repeated: keys that are given more than once: the last one counts.
+        ignored: keys that are in the file, and are passed over.
+    """
 
     file: Path
     values: Mapping[str, str]
     unknown: Mapping[str, str]
-    """Keys that the simulator does not know, and what stands behind them."""
     repeated: tuple[str, ...]
-    """Keys that are given more than once: the last one counts."""
     asked: set[str] = field(default_factory=set)
     ignored: tuple[str, ...] = ()
-    """Keys that are in the file, and are passed over."""
 
     def without(self, keys: Sequence[str]) -> Config:
         """The settings as if these keys were not there.

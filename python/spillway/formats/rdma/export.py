@@ -28,14 +28,17 @@ _PFC_LINE = re.compile(rb"\d+ \d+ [01] \d+ [01]")
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written."""
+    """What was written.
+
+    Attributes:
+        flows: completion times; None if they were not asked for.
+        unfinished: flows without a completion time, which the simulator does not write either.
+        frames: ends and beginnings of pauses; None if they were not asked for.
+    """
 
     flows: int | None
-    """Completion times; None if they were not asked for."""
     unfinished: int
-    """Flows without a completion time, which the simulator does not write either."""
     frames: int | None
-    """Ends and beginnings of pauses; None if they were not asked for."""
 
 
 def export(

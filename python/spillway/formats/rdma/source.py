@@ -26,26 +26,32 @@ _LAYOUT = (
 
 @dataclass(frozen=True)
 class Listed:
-    """A flow."""
+    """A flow.
+
+    Attributes:
+        group: the priority group: the queue of its packets at switches.
+        port: the port that it goes to.
+        start_ns: in the simulator's time.
+    """
 
     src: int
     dst: int
     group: int
-    """The priority group: the queue of its packets at switches."""
     port: int
-    """The port that it goes to."""
     size_bytes: int
     start_ns: int
-    """In the simulator's time."""
 
 
 @dataclass(frozen=True)
 class FlowList:
-    """The flows that a run begins with, in the order of the file."""
+    """The flows that a run begins with, in the order of the file.
+
+    Attributes:
+        left_over: how many flows the file has beyond those that it announces.
+    """
 
     flows: tuple[Listed, ...]
     left_over: int
-    """How many flows the file has beyond those that it announces."""
 
     @property
     def is_sorted(self) -> bool:
@@ -67,18 +73,21 @@ class FlowList:
 
 @dataclass(frozen=True)
 class Source:
-    """What a run of the simulator is given."""
+    """What a run of the simulator is given.
+
+    Attributes:
+        config: the settings.
+        topology: the network.
+        topology_file: the file that it was read from.
+        flows: the flows.
+        flow_file: the file that they were read from.
+    """
 
     config: Config
-    """The settings."""
     topology: Topology
-    """The network."""
     topology_file: Path
-    """The file that it was read from."""
     flows: FlowList
-    """The flows."""
     flow_file: Path
-    """The file that they were read from."""
 
     @property
     def name(self) -> str:

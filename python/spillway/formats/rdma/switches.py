@@ -24,19 +24,25 @@ Thresholds = tuple[int, int, float]
 
 @dataclass(frozen=True)
 class Rules:
-    """What a port's rate says about its marks and pauses."""
+    """What a port's rate says about its marks and pauses.
+
+    Attributes:
+        thresholds: None if it never marks.
+    """
 
     thresholds: Thresholds | None
-    """None if it never marks."""
     alpha: float
 
 
 @dataclass(frozen=True)
 class Switches:
-    """The settings of all switches, and what of them had to be approximated."""
+    """The settings of all switches, and what of them had to be approximated.
+
+    Attributes:
+        tiers: the tier of each switch.
+    """
 
     tiers: dict[int, str]
-    """The tier of each switch."""
     settings: dict[str, Any]
     notes: list[str]
 

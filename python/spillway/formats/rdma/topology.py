@@ -20,14 +20,17 @@ _LAYOUT = f"first the numbers of nodes, switches and links; then the switches; t
 
 @dataclass(frozen=True)
 class Link:
-    """A link between two nodes."""
+    """A link between two nodes.
+
+    Attributes:
+        loss: the probability that a packet is lost on it; 0 for that of the settings.
+    """
 
     a: int
     b: int
     rate_bps: int
     delay_ns: int
     loss: float
-    """The probability that a packet is lost on it; 0 for that of the settings."""
 
     def other(self, node: int) -> int:
         """The node at its other end."""
@@ -36,14 +39,18 @@ class Link:
 
 @dataclass(frozen=True)
 class Pair:
-    """What the simulator works out for two hosts, along one shortest path."""
+    """What the simulator works out for two hosts, along one shortest path.
+
+    Attributes:
+        delay_ns: one way.
+        sending_ns: what a packet of only payload takes on all lines of one way, cut to whole ns on
+            each.
+        rate_bps: that of the slowest link.
+    """
 
     delay_ns: int
-    """One way."""
     sending_ns: int
-    """What a packet of only payload takes on all lines of one way, cut to whole ns on each."""
     rate_bps: int
-    """That of the slowest link."""
 
     @property
     def rtt_ns(self) -> int:
@@ -71,14 +78,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts and switches, by the simulator's numbers in ascending order, and their links."""
+    """Hosts and switches, by the simulator's numbers in ascending order, and their links.
+
+    Attributes:
+        links: in the order of the file, which is that of each node's ports.
+        left_over: how many lines with numbers the file has beyond the links that it announces.
+    """
 
     hosts: tuple[int, ...]
     switches: tuple[int, ...]
     links: tuple[Link, ...]
-    """In the order of the file, which is that of each node's ports."""
     left_over: int = 0
-    """How many lines with numbers the file has beyond the links that it announces."""
 
     @cached_property
     def links_of(self) -> dict[int, list[Link]]:

@@ -50,22 +50,25 @@ _FAILURES_FROM_NS = 2 * 10**9
 
 @dataclass
 class Translation:
-    """A scenario, and what became of each key of the settings."""
+    """A scenario, and what became of each key of the settings.
+
+    Attributes:
+        scenario: the scenario, without the topology's tables and the flows.
+        topology: the tables of the graph.
+        flows: the rows of the list of flows.
+        translated: keys that the scenario has.
+        without_effect: keys that change nothing, and why.
+        ignored: keys that were to be passed over.
+        notes: what is unlike the simulator, in words.
+    """
 
     scenario: dict[str, Any]
-    """The scenario, without the topology's tables and the flows."""
     topology: dict[str, list[dict[str, Any]]]
-    """The tables of the graph."""
     flows: list[dict[str, Any]]
-    """The rows of the list of flows."""
     translated: list[str]
-    """Keys that the scenario has."""
     without_effect: dict[str, str]
-    """Keys that change nothing, and why."""
     ignored: list[str]
-    """Keys that were to be passed over."""
     notes: list[str]
-    """What is unlike the simulator, in words."""
 
 
 def node_name(node: int) -> str:

@@ -46,12 +46,15 @@ class Look:
 
 @dataclass(frozen=True)
 class Training:
-    """A trained agent, and its learning curve."""
+    """A trained agent, and its learning curve.
+
+    Attributes:
+        kept: how the training stood when the model was taken.
+    """
 
     model: Model
     curve: list[Look]
     kept: Look
-    """How the training stood when the model was taken."""
 
     def save_curve(self, file: str | Path, *, force: bool = True) -> None:
         """Writes the curve as CSV, a row for each look. Without `force` no file is replaced."""

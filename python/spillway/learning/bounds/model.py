@@ -27,16 +27,19 @@ predicted size at face value, as Flux takes it.
 
 @dataclass(frozen=True)
 class Grown:
-    """A forest that scikit-learn has grown, and what it was grown on."""
+    """A forest that scikit-learn has grown, and what it was grown on.
+
+    Attributes:
+        scale: each feature is divided by this: its greatest value in training, or 1.
+        leaves: for every flow of the training, and every tree, the flow's leaf.
+        size: the sizes of these flows.
+    """
 
     forest: RandomForestRegressor
     features: tuple[str, ...]
     scale: npt.NDArray[np.float64]
-    """Each feature is divided by this: its greatest value in training, or 1."""
     leaves: npt.NDArray[np.int64]
-    """For every flow of the training, and every tree, the flow's leaf."""
     size: npt.NDArray[np.int64]
-    """The sizes of these flows."""
 
 
 class Model(ForestModel):

@@ -38,20 +38,22 @@ class Scores:
 
     A flow is bounded if its bound is at most its size; else it is out-bound, in the words of
     QCLIMB's slides. What no flow tells of is None.
+
+    Attributes:
+        flows: all flows.
+        bounded: those whose bound is at most their size.
+        out_bound: the others.
+        closeness: the mean of bound / size over the bounded flows.
+        closeness_small: the same over the small ones among them.
+        excess: the mean of bound / size - 1 over the out-bound flows.
     """
 
     flows: int
-    """All flows."""
     bounded: int
-    """Those whose bound is at most their size."""
     out_bound: int
-    """The others."""
     closeness: float | None
-    """The mean of bound / size over the bounded flows."""
     closeness_small: float | None
-    """The same over the small ones among them."""
     excess: float | None
-    """The mean of bound / size - 1 over the out-bound flows."""
 
     @classmethod
     def of(cls, bound: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> Scores:
@@ -76,15 +78,19 @@ class Scores:
 
 @dataclass(frozen=True)
 class Errors:
-    """Predicted sizes compared with sizes."""
+    """Predicted sizes compared with sizes.
+
+    Attributes:
+        far_off: flows whose size is more than `FAR_BYTES` from the predicted one.
+        too_high: flows that are predicted larger than they are, in whole bytes, to which a bound is
+            cut.
+        median: the median of |predicted - size| / size.
+    """
 
     flows: int
     far_off: int
-    """Flows whose size is more than `FAR_BYTES` from the predicted one."""
     too_high: int
-    """Flows that are predicted larger than they are, in whole bytes, to which a bound is cut."""
     median: float | None
-    """The median of |predicted - size| / size."""
 
     @classmethod
     def of(cls, predicted: npt.NDArray[np.float64], size: npt.NDArray[np.int64]) -> Errors:
@@ -105,16 +111,19 @@ class Errors:
 
 @dataclass(frozen=True)
 class Training:
-    """A model for each way of bounding, all of one forest, and how good they are on other data."""
+    """A model for each way of bounding, all of one forest, and how good they are on other data.
+
+    Attributes:
+        models: by method.
+        scores: by method, on the flows that were kept back for a test.
+        errors: of the predicted sizes of these flows.
+        flows: how many flows it was trained on, calibrated on, and tested on.
+    """
 
     models: dict[str, Model]
-    """By method."""
     scores: dict[str, Scores]
-    """By method, on the flows that were kept back for a test."""
     errors: Errors
-    """Of the predicted sizes of these flows."""
     flows: dict[str, int]
-    """How many flows it was trained on, calibrated on, and tested on."""
 
 
 def train(

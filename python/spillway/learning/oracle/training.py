@@ -34,22 +34,23 @@ class Scores:
 
     Scores with a denominator of 0, such as the precision of a model that predicts no drop, are
     None.
+
+    Attributes:
+        true_positives: drops that were predicted.
+        false_positives: predicted drops that were none.
+        true_negatives: packets that were neither predicted as drops nor dropped.
+        false_negatives: drops that were not predicted.
+        ports: N in Theorem 2.
+        outside: packets with a feature outside the model's training range, by feature, and those
+            with `any`; None if the model does not give its range.
     """
 
     true_positives: float
-    """Drops that were predicted."""
     false_positives: float
-    """Predicted drops that were none."""
     true_negatives: float
-    """Packets that were neither predicted as drops nor dropped."""
     false_negatives: float
-    """Drops that were not predicted."""
     ports: int
-    """N in Theorem 2."""
     outside: dict[str, float] | None = None
-    """Packets with a feature outside the model's training range, by feature, and those with `any`;
-    None if the model does not give its range.
-    """
 
     @classmethod
     def of(
@@ -128,15 +129,17 @@ class Scores:
 
 @dataclass(frozen=True)
 class Training:
-    """A model, and its scores on data that it was not trained on."""
+    """A model, and its scores on data that it was not trained on.
+
+    Attributes:
+        scores: the scores on the part of the traces that was kept back; None if nothing was.
+        balance: the packets that it was trained on, the drops among them, and the rows, which are
+            fewer if packets were sampled.
+    """
 
     model: Model
     scores: Scores | None
-    """The scores on the part of the traces that was kept back; None if nothing was."""
     balance: dict[str, float]
-    """The packets that it was trained on, the drops among them, and the rows, which are fewer if
-    packets were sampled.
-    """
 
 
 def train(

@@ -47,12 +47,15 @@ class Solved:
 
 @dataclass(frozen=True)
 class Point:
-    """All models, and all runs, at one setting."""
+    """All models, and all runs, at one setting.
+
+    Attributes:
+        packets: a run for every seed; none without the packet simulator.
+    """
 
     bottleneck: Bottleneck
     solved: list[Solved]
     packets: list[Packets]
-    """A run for every seed; none without the packet simulator."""
 
     @property
     def measured(self) -> float | None:
@@ -138,34 +141,36 @@ def _length(model: Sender, at: Bottleneck) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Packets:
-    """What one run of the packet simulator measured from half of its time on."""
+    """What one run of the packet simulator measured from half of its time on.
+
+    Attributes:
+        seed: the run's seed.
+        mean: the mean queue in packets, without the one in transmission.
+        deviation: the standard deviation of its samples in time.
+        least: the least of its samples.
+        greatest: the greatest of its samples.
+        goodput_gbps: the payload of all flows that arrived.
+        window: the mean window in packets, or what the mean rate amounts to.
+        in_flight: the mean number of a flow's packets in flight.
+        window_spread: the standard deviation of one flow's window in time, over its mean.
+        together: the variance of the sum of all windows in time, over the sum of their variances: 1
+            if they are independent, N if they move together.
+        time_s: the times of the samples of the queue.
+        queue: the samples, in packets.
+    """
 
     seed: int
-    """The run's seed."""
     mean: float
-    """The mean queue in packets, without the one in transmission."""
     deviation: float
-    """The standard deviation of its samples in time."""
     least: float
-    """The least of its samples."""
     greatest: float
-    """The greatest of its samples."""
     goodput_gbps: float
-    """The payload of all flows that arrived."""
     window: float
-    """The mean window in packets, or what the mean rate amounts to."""
     in_flight: float
-    """The mean number of a flow's packets in flight."""
     window_spread: float
-    """The standard deviation of one flow's window in time, over its mean."""
     together: float
-    """The variance of the sum of all windows in time, over the sum of their variances: 1 if they
-    are independent, N if they move together.
-    """
     time_s: NDArray[np.float64]
-    """The times of the samples of the queue."""
     queue: NDArray[np.float64]
-    """The samples, in packets."""
 
 
 def scenario(

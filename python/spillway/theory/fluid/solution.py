@@ -77,16 +77,19 @@ def sender(
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """The steady state of a model."""
+    """The steady state of a model.
+
+    Attributes:
+        queue: packets that wait.
+        window: packets of a flow in flight, or what its rate amounts to.
+        probability: the marking probability.
+        rtt_us: the round-trip time.
+    """
 
     queue: float
-    """Packets that wait."""
     window: float
-    """Packets of a flow in flight, or what its rate amounts to."""
     probability: float
-    """The marking probability."""
     rtt_us: float
-    """The round-trip time."""
 
 
 def fixed_point(model: Sender, at: Bottleneck) -> FixedPoint:
@@ -104,20 +107,23 @@ def fixed_point(model: Sender, at: Bottleneck) -> FixedPoint:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A model's state in time."""
+    """A model's state in time.
+
+    Attributes:
+        columns: the names of the numbers in the state; the last is the queue, in packets.
+        time_s: the times, from 0.
+        states: a row for every time, a column for every name in `columns`.
+        fate: whether the queue is steady in the end, oscillates, or is still on its way.
+        mean: the mean queue of the last fifth of the time, in packets.
+        amplitude: half the distance of the queue's extremes there.
+    """
 
     columns: tuple[str, ...]
-    """The names of the numbers in the state; the last is the queue, in packets."""
     time_s: NDArray[np.float64]
-    """The times, from 0."""
     states: NDArray[np.float64]
-    """A row for every time, a column for every name in `columns`."""
     fate: Fate
-    """Whether the queue is steady in the end, oscillates, or is still on its way."""
     mean: float
-    """The mean queue of the last fifth of the time, in packets."""
     amplitude: float
-    """Half the distance of the queue's extremes there."""
 
     @property
     def queue(self) -> NDArray[np.float64]:

@@ -17,39 +17,46 @@ from spillway.theory.slotted.arrivals import Arrivals, check_seed, check_switch
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of arrivals under a policy."""
+    """The outcome of arrivals under a policy.
+
+    Attributes:
+        transmitted: packets sent, including those still queued after the last slot.
+        drops: packets lost, by cause.
+        dropped: whether each packet was lost: shape (P,).
+        counters: the policy's counts; for Credence, how often safeguard, threshold and oracle
+            decided.
+    """
 
     transmitted: int
-    """Packets sent, including those still queued after the last slot."""
     drops: dict[str, int]
-    """Packets lost, by cause."""
     dropped: NDArray[np.bool_]
-    """Whether each packet was lost: shape (P,)."""
     counters: dict[str, int]
-    """The policy's counts; for Credence, how often safeguard, threshold and oracle decided."""
 
 
 @dataclass(frozen=True)
 class PredictionError:
-    """The error of predictions of LQD's drops, which are the positives."""
+    """The error of predictions of LQD's drops, which are the positives.
+
+    Attributes:
+        lqd: packets that LQD sends.
+        follow_lqd: packets that FollowLQD sends if the packets predicted as drops do not arrive.
+        eta: the exact ratio of the two (Credence, Definition 1).
+        eta_bound: the upper bound of eta by Theorem 2, which does not always hold; infinite if it
+            is no bound.
+        true_positives: drops that were predicted.
+        false_positives: predicted drops that were none.
+        true_negatives: packets that were neither predicted as drops nor dropped.
+        false_negatives: drops that were not predicted.
+    """
 
     lqd: int
-    """Packets that LQD sends."""
     follow_lqd: int
-    """Packets that FollowLQD sends if the packets predicted as drops do not arrive."""
     eta: float
-    """The exact ratio of the two (Credence, Definition 1)."""
     eta_bound: float
-    """The upper bound of eta by Theorem 2, which does not always hold; infinite if it is no bound.
-    """
     true_positives: int
-    """Drops that were predicted."""
     false_positives: int
-    """Predicted drops that were none."""
     true_negatives: int
-    """Packets that were neither predicted as drops nor dropped."""
     false_negatives: int
-    """Drops that were not predicted."""
 
 
 def run(
@@ -192,13 +199,16 @@ def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A policy compared with the optimum."""
+    """A policy compared with the optimum.
+
+    Attributes:
+        error: the error of the predictions, for a policy that is given labels.
+    """
 
     policy: str
     outcome: Outcome
     optimum: int
     error: PredictionError | None
-    """The error of the predictions, for a policy that is given labels."""
 
     @property
     def ratio(self) -> float:

@@ -19,18 +19,21 @@ _MOST = 1 << 24
 
 @dataclass(frozen=True)
 class Found:
-    """The worst arrivals that a search has found."""
+    """The worst arrivals that a search has found.
+
+    Attributes:
+        policy: the policy that they are bad for.
+        ratio: OPT / ALG.
+        arrivals: these arrivals.
+        steps: the number of sequences that were tried.
+        improved: the number of steps that led to a higher ratio.
+    """
 
     policy: str
-    """The policy that they are bad for."""
     ratio: float
-    """OPT / ALG."""
     arrivals: Arrivals
-    """These arrivals."""
     steps: int
-    """The number of sequences that were tried."""
     improved: int
-    """The number of steps that led to a higher ratio."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -31,22 +31,25 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Found:
-    """The best thresholds for a distribution of sizes, a load and a number of levels."""
+    """The best thresholds for a distribution of sizes, a load and a number of levels.
+
+    Attributes:
+        sizes: the distribution of sizes.
+        load: the load of the link.
+        levels: the number of levels (K).
+        objective: the objective that was asked for.
+        optima: the best thresholds under every objective.
+        one_queue: no thresholds.
+        published: published thresholds that make as many levels.
+    """
 
     sizes: Sizes
-    """The distribution of sizes."""
     load: float
-    """The load of the link."""
     levels: int
-    """The number of levels (K)."""
     objective: str
-    """The objective that was asked for."""
     optima: dict[str, Ladder]
-    """The best thresholds under every objective."""
     one_queue: Ladder
-    """No thresholds."""
     published: tuple[Ladder, ...]
-    """Published thresholds that make as many levels."""
 
     @property
     def best(self) -> Ladder:

@@ -28,16 +28,19 @@ from spillway.theory.thresholds.sizes import Cut, Numbers, Sizes
 
 @dataclass(frozen=True)
 class Level:
-    """A level between two thresholds; any number of such pairs at once."""
+    """A level between two thresholds; any number of such pairs at once.
+
+    Attributes:
+        load: the load of the link, rho.
+        above: the threshold above which its bytes lie; 0 for the first level.
+        own: the threshold up to which they lie; the largest size for the last level.
+        capacity: the product of 1 - rho_i over all better levels.
+    """
 
     load: float
-    """The load of the link, rho."""
     above: Cut
-    """The threshold above which its bytes lie; 0 for the first level."""
     own: Cut
-    """The threshold up to which they lie; the largest size for the last level."""
     capacity: Numbers
-    """The product of 1 - rho_i over all better levels."""
 
     @property
     def share(self) -> Numbers:
@@ -99,11 +102,14 @@ def ml_fcfs(level: Level) -> Numbers:
 
 @dataclass(frozen=True)
 class Objective:
-    """An objective: a term for every level, and their sum."""
+    """An objective: a term for every level, and their sum.
+
+    Attributes:
+        formula: what is summed over levels, in a line.
+    """
 
     name: str
     formula: str
-    """What is summed over levels, in a line."""
     term: Callable[[Level], Numbers]
 
 

@@ -15,16 +15,19 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Cut(NamedTuple):
-    """What thresholds t separate in a distribution of sizes X."""
+    """What thresholds t separate in a distribution of sizes X.
+
+    Attributes:
+        size: t over the mean size; no more than the largest size.
+        larger: the share of flows larger than t: 1 - F(t).
+        share: the share of all bytes that lie below t in their flows: E[min(X, t)] / E[X].
+        squares: E[min(X, t)^2] / E[X]^2.
+    """
 
     size: Numbers
-    """t over the mean size; no more than the largest size."""
     larger: Numbers
-    """The share of flows larger than t: 1 - F(t)."""
     share: Numbers
-    """The share of all bytes that lie below t in their flows: E[min(X, t)] / E[X]."""
     squares: Numbers
-    """E[min(X, t)^2] / E[X]^2."""
 
     def at(self, index: Any) -> Cut:
         """A part of these thresholds."""
