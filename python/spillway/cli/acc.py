@@ -25,20 +25,12 @@ acc = typer.Typer(
 app.add_typer(acc, name="acc")
 
 
-VariantName = Literal["pred", "acc"]
-"""Whose description of ACC an agent follows."""
-
-
-Keep = Literal["last", "best"]
-"""Which network is kept."""
-
-
 PortOption = Annotated[
     str,
     typer.Option(metavar="PORT", help="Where it acts, as signals are named: switch.leaf0.port.0."),
 ]
 VariantOption = Annotated[
-    VariantName,
+    Literal["pred", "acc"],
     typer.Option(
         help="What it observes and may set: as PRED's paper describes ACC, or as its own does."
     ),
@@ -94,7 +86,8 @@ def train(
         int, typer.Option(metavar="N", min=1, help="Decisions between evaluations.")
     ] = 10_000,
     keep: Annotated[
-        Keep, typer.Option(help="The best network that was evaluated, or that of the last step.")
+        Literal["last", "best"],
+        typer.Option(help="The best network that was evaluated, or that of the last step."),
     ] = "best",
     interval: IntervalOption = None,
     gbps: GbpsOption = None,

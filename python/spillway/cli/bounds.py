@@ -29,18 +29,6 @@ bounds = typer.Typer(
 app.add_typer(bounds, name="bounds")
 
 
-Kind = Literal["kmeans", "pagerank", "sgd"]
-"""The kinds of jobs."""
-
-
-Method = Literal["least", "mean", "quantile", "point"]
-"""How a forest bounds a flow."""
-
-
-Split = Literal["jobs", "flows"]
-"""How flows are kept back for a test."""
-
-
 JobsArgument = Annotated[
     list[Path],
     typer.Argument(
@@ -57,7 +45,10 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is ther
 
 @bounds.command()
 def generate(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="kmeans, pagerank or sgd.")],
+    kind: Annotated[
+        Literal["kmeans", "pagerank", "sgd"],
+        typer.Argument(metavar="KIND", help="kmeans, pagerank or sgd."),
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Write the jobs to this folder.")],
     force: ForceOption = False,
     jobs: Annotated[
@@ -91,7 +82,7 @@ def train(
     out: ModelOption = None,
     force: ForceOption = False,
     method: Annotated[
-        Method,
+        Literal["least", "mean", "quantile", "point"],
         typer.Option(
             help="The bound in the file: the least size in any leaf that a flow reaches, the mean "
             "over the trees of the least size in each, a quantile of all sizes in them, or the "
@@ -118,7 +109,7 @@ def train(
         ),
     ] = None,
     split: Annotated[
-        Split,
+        Literal["jobs", "flows"],
         typer.Option(
             help="Keep whole jobs back, or flows drawn from all jobs, so that flows of one job are "
             "on both sides."

@@ -24,10 +24,6 @@ app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 
 
-NextHops = Literal["ascending", "descending"]
-"""The order of next hops."""
-
-
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files of the same kind.")]
 
 
@@ -55,7 +51,7 @@ def import_rdma(
         Path | None, typer.Option(metavar="FILE", help="The flows, in place of FLOW_FILE.")
     ] = None,
     next_hops: Annotated[
-        NextHops,
+        Literal["ascending", "descending"],
         typer.Option(
             help="The order in which switches count next hops; there it depends on addresses in "
             "memory."

@@ -38,18 +38,6 @@ oracle = typer.Typer(
 app.add_typer(oracle, name="oracle")
 
 
-Features = Literal["four", "two"]
-"""The features of a model."""
-
-
-Units = Literal["fraction", "bytes"]
-"""The unit of lengths."""
-
-
-Split = Literal["time", "random", "none"]
-"""How packets are kept back for a test."""
-
-
 _FEATURES = {
     "four": ("queue", "average_queue", "occupancy", "average_occupancy"),
     "two": ("queue", "occupancy"),
@@ -87,16 +75,17 @@ def train(
     trees: TreesOption = 4,
     depth: DepthOption = 4,
     features: Annotated[
-        Features,
+        Literal["four", "two"],
         typer.Option(
             help="Queue length and occupancy with their averages, or the two without averages."
         ),
     ] = "four",
     units: Annotated[
-        Units, typer.Option(help="Lengths as fractions of the buffer, or in bytes.")
+        Literal["fraction", "bytes"],
+        typer.Option(help="Lengths as fractions of the buffer, or in bytes."),
     ] = "fraction",
     split: Annotated[
-        Split,
+        Literal["time", "random", "none"],
         typer.Option(
             help="Train on the first part of every trace's time; on packets drawn at random, as "
             "the paper does, though packets of one burst are then on both sides; or on all."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spillway.base.errors import ScenarioError
@@ -169,9 +169,13 @@ class Config:
             raise ScenarioError(
                 f"{self.file}: {', '.join(names)} {are} of the simulator, {forks}", hint
             )
-        values = {key: value for key, value in self.values.items() if key not in keys}
-        repeated = tuple(key for key in self.repeated if key not in keys)
-        return Config(self.file, values, {}, repeated, self.asked, tuple(dict.fromkeys(keys)))
+        return replace(
+            self,
+            values={key: value for key, value in self.values.items() if key not in keys},
+            unknown={},
+            repeated=tuple(key for key in self.repeated if key not in keys),
+            ignored=tuple(dict.fromkeys(keys)),
+        )
 
     def text(self, key: str) -> str:
         """A setting, or the simulator's default for it."""

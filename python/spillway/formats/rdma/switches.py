@@ -34,19 +34,6 @@ class Rules:
     alpha: float
 
 
-@dataclass(frozen=True)
-class Switches:
-    """The settings of all switches, and what of them had to be approximated.
-
-    Attributes:
-        tiers: the tier of each switch.
-    """
-
-    tiers: dict[int, str]
-    settings: dict[str, Any]
-    notes: list[str]
-
-
 def tiers_of(topology: Topology) -> dict[int, str]:
     """The tier of each switch, by its distance from hosts."""
     names = _TIERS[min(max(topology.levels.values()), 3)]
@@ -55,12 +42,14 @@ def tiers_of(topology: Topology) -> dict[int, str]:
     }
 
 
-def switches_of(config: Config, topology: Topology, groups: list[int], plain: bool) -> Switches:
+def switches_of(
+    config: Config, topology: Topology, groups: list[int], plain: bool, notes: list[str]
+) -> dict[str, Any]:
     """The keys of `[switch]`, with the first tier's settings and those of others that differ.
 
-    `groups` are the priority groups of flows, the most frequent one first.
+    `groups` are the priority groups of flows, the most frequent one first. What is approximated is
+    added to the notes.
     """
-    notes: list[str] = []
     tiers = tiers_of(topology)
     by_tier = {}
     for tier in dict.fromkeys(tiers.values()):
@@ -98,7 +87,7 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         )
     settings |= {"sharing": "cs", "release": "start", **first}
     settings |= {tier: own for tier, own in by_tier.items() if own != first}
-    return Switches(tiers, settings, notes)
+    return settings
 
 
 def _buffer(config: Config, notes: list[str]) -> int:

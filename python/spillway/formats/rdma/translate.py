@@ -7,7 +7,7 @@ from typing import Any
 
 from spillway.formats.rdma.config import CONWEAVE, WITHOUT_EFFECT, Config
 from spillway.formats.rdma.source import USUAL_PORT, Source
-from spillway.formats.rdma.switches import switches_of
+from spillway.formats.rdma.switches import switches_of, tiers_of
 from spillway.formats.rdma.topology import Paths, Topology
 from spillway.formats.rdma.transports import HEADER_BYTES, transport_of
 from spillway.formats.rdma.units import rate_text, shown, time_text, whole_of
@@ -91,8 +91,8 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     paths = Paths(topology, config.count("PACKET_PAYLOAD_SIZE"))
     groups = source.flows.groups
     transport = transport_of(config, paths, plain, notes)
-    switches = switches_of(config, topology, groups, plain)
-    notes += switches.notes + _of_inputs(source, plain)
+    switches = switches_of(config, topology, groups, plain, notes)
+    notes += _of_inputs(source, plain)
     times = _times(source, paths, notes)
     routing = {"kind": "ecmp", "hash": "murmur3", "next_hops": next_hops}
     scenario: dict[str, Any] = {
@@ -107,7 +107,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
         },
         # The simulator's hash, where there is a choice.
         **({} if plain or not topology.has_choices else {"routing": routing}),
-        "switch": switches.settings,
+        "switch": switches,
         # Acks first, then queue pairs in turn.
         "nic": {
             "scheduling": "per-flow-rr",
@@ -124,7 +124,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     }
     return Translation(
         scenario,
-        _graph(topology, switches.tiers),
+        _graph(topology, tiers_of(topology)),
         _rows(source, len(groups) > 1),
         [key for key in config.values if key in config.asked],
         {

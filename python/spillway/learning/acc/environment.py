@@ -104,7 +104,6 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
             steps=self.steps,
             seeds=seeds,
         )
-        self._state = State(variant.history, variant.ranges)
         self.action_space = self._network.action_space
         self.observation_space = spaces.Box(0.0, 1.0, (NUMBERS * variant.history,), np.float32)
 

@@ -141,9 +141,12 @@ def train(
         "algorithm": "double-dqn",
         **_versions(),
     }
+    curve: list[Look] = []
+    best: tuple[Look, Model] | None = None
 
-    def model_of(layers: Sequence[Layer]) -> Model:
-        return Model.of(
+    def look(done: int, exploration: float, training_reward: float, layers: list[Layer]) -> None:
+        nonlocal best
+        model = Model.of(
             layers,
             actions=variant.actions,
             ranges=variant.ranges,
@@ -151,13 +154,6 @@ def train(
             history=variant.history,
             provenance=told,
         )
-
-    curve: list[Look] = []
-    best: tuple[Look, Model] | None = None
-
-    def look(done: int, exploration: float, training_reward: float, layers: list[Layer]) -> None:
-        nonlocal best
-        model = model_of(layers)
         reward = float(evaluation.of_model(apart, model, looked).mean())
         curve.append(Look(done, exploration, training_reward, reward))
         # What was drawn is no choice once something has been learned.

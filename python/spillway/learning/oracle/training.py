@@ -61,7 +61,15 @@ class Scores:
         ports: int,
         outside: dict[str, float] | None = None,
     ) -> Scores:
-        """Counts packets, each with its weight."""
+        """Counts packets, each with its weight.
+
+        Args:
+            truth: Which of them were dropped.
+            predicted: Which of them are predicted as drops.
+            weight: How many packets each stands for.
+            ports: N in Theorem 2.
+            outside: As the attribute of this name.
+        """
         return cls(
             float(weight[truth & predicted].sum()),
             float(weight[~truth & predicted].sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spillway.base.arguments import shown, whole
+from spillway.base.arguments import check_known, shown, whole
 from spillway.base.errors import ScenarioError
 
 MOST_FLOWS = 10_000
@@ -46,10 +46,7 @@ class Bottleneck:
             _check(name, getattr(self, name), least=LEAST)
         _check("min_packets", self.min_packets, least=0)
         _check("min_window", self.min_window, least=1)
-        if self.growth not in GROWTHS:
-            raise ScenarioError(
-                f"growth: there is no {self.growth!r}", f"valid here: {', '.join(GROWTHS)}"
-            )
+        check_known("growth", self.growth, GROWTHS)
         if self.max_packets is not None:
             _check("max_packets", self.max_packets, least=self.min_packets, of="min_packets = ")
 

@@ -142,17 +142,11 @@ def _published(
     if against:
         return {name: known[name] for name in against}
     fitting = {name: listed for name, listed in known.items() if len(listed) + 1 == levels}
-    nearest = _nearest(fitting, sizes.partition("-")[0], load)
-    return {nearest: fitting[nearest]} if nearest else fitting
-
-
-def _nearest(names: Sequence[str] | dict[str, list[int]], workload: str, load: float) -> str | None:
-    """The name for the same workload and the nearest load, the lower of two."""
     loads = {}
-    for name in names:
+    for name in fitting:
         match = re.fullmatch(r"(.+)-([0-9.]+)", name)
-        if match and match[1] == workload:
+        if match and match[1] == sizes.partition("-")[0]:
             loads[name] = float(match[2])
-    return min(
-        loads, key=lambda name: (round(abs(loads[name] - load), 9), loads[name]), default=None
-    )
+    # That for the same workload and the nearest load, the lower of two; or else all.
+    near = sorted(loads, key=lambda name: (round(abs(loads[name] - load), 9), loads[name]))[:1]
+    return {name: fitting[name] for name in near or fitting}
