@@ -10,8 +10,7 @@ import figures
 import spillway
 from spillway import Scenario
 from spillway.base.progress import Progress, ProgressBar, shares
-from spillway_studies.claims import harness
-from spillway_studies.claims.cache import Cache
+from spillway_studies.claims import Cache, harness
 from support import TINY
 
 

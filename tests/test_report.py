@@ -19,8 +19,7 @@ from spillway.experiment import plots
 from spillway.result import tables
 from spillway.show import report
 from spillway.tuning import plots as study_plots
-from spillway_studies.claims import harness, write
-from spillway_studies.claims.cache import Cache
+from spillway_studies.claims import Cache, harness, write
 from support import TINY
 from test_cli_errors import refused
 

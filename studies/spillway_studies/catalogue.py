@@ -7,7 +7,7 @@ import difflib
 from spillway.base.errors import ScenarioError
 from spillway_studies.aqms import figures as aqms
 from spillway_studies.cbm import figures as cbm
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure
 from spillway_studies.comparison import figures as comparison
 from spillway_studies.credence import figures as credence
 from spillway_studies.pred import figures as pred

@@ -25,10 +25,8 @@ import pyarrow as pa
 from spillway.base.errors import ScenarioWarning
 from spillway.scenario.scenario import Scenario
 from spillway_studies import catalogue
-from spillway_studies.claims import results, write
-from spillway_studies.claims.axes import Scale, Value
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.point import Outcome, Run, Task
+from spillway_studies.claims import Figure, Outcome, Run, Scale, Value, results, write
+from spillway_studies.claims.point import Task
 
 KEPT = Path(__file__).parent / "data" / "figures.json"
 FIGURES = {figure.name: figure for figure in catalogue.every()}
@@ -72,7 +70,7 @@ def tasks(figure: Figure) -> Iterator[Task]:
     quick = figure.scale("quick")
     assert quick is not None
     parameters = {**quick.parameters, **_PARAMETERS.get(figure.name, {})}
-    run = getattr(figure.measure, "run", figure.measure)
+    run = figure.measure
     prepared = run.prepare if isinstance(run, Run) else {}
     plain = [scheme for scheme in figure.schemes if scheme.name not in prepared]
     chosen = {scheme.name: scheme for scheme in (plain[0], plain[-1])}

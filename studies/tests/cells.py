@@ -13,9 +13,8 @@ from unittest import mock
 
 from spillway.base.errors import ScenarioWarning
 from spillway.scenario.scenario import Scenario
+from spillway_studies.claims import Figure, Point, Scheme
 from spillway_studies.claims import point as points
-from spillway_studies.claims.axes import Point, Scheme
-from spillway_studies.claims.figure import Figure
 
 Settings: TypeAlias = Mapping[str, Any]
 """Values of a resolved scenario by their keys, as `flat` has them."""

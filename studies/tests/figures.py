@@ -7,14 +7,23 @@ import threading
 import time
 from pathlib import Path
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.claim import Claim, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number, Tail
-from spillway_studies.claims.point import Computed, Run
-from spillway_studies.claims.verdict import Alike, Near
+from spillway_studies.claims import (
+    Alike,
+    Claim,
+    Computed,
+    Figure,
+    Lines,
+    Near,
+    Number,
+    Panel,
+    Reduction,
+    Run,
+    Scale,
+    Scheme,
+    Tail,
+    along,
+    basis,
+)
 from support import TINY
 
 INCAST = Tail("incast", 0.95)

@@ -3,10 +3,17 @@
 import pytest
 
 from spillway_studies import catalogue
-from spillway_studies.claims import harness
-from spillway_studies.claims.claim import Plain, Reduction
-from spillway_studies.claims.point import Run
-from spillway_studies.claims.verdict import Alike, AtLeast, AtMost, Beside, Near
+from spillway_studies.claims import (
+    Alike,
+    AtLeast,
+    AtMost,
+    Beside,
+    Near,
+    Plain,
+    Reduction,
+    Run,
+    harness,
+)
 from spillway_studies.credence.figures import figure15
 
 EVERY = catalogue.every()

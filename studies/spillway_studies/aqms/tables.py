@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.aqms import figures
-from spillway_studies.aqms.figures.setup import REACTING, THETA
+from spillway_studies.aqms.figures import REACTING, THETA
 from spillway_studies.claims.published import Published
 from spillway_studies.claims.side_by_side import (
     NOTE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from spillway_studies.claims.metric import seeds_in_words
 from spillway_studies.claims.side_by_side import markdown
 from spillway_studies.claims.tables import asked, behind, interval, spread, told
-from spillway_studies.claims.tally import seeds_in_words
 
 NO_VARIANT = "no variant"
 """How a page asks for the claims that belong to no variant."""

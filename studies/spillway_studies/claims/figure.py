@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from spillway_studies.claims.axes import Point, Scale, Scheme
+from spillway_studies.claims.claim import Claim
+from spillway_studies.claims.metric import Metric
+from spillway_studies.claims.point import Measure, Point, Scale, Scheme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
-
-    from spillway_studies.claims.claim import Claim
-    from spillway_studies.claims.metric import Metric
-    from spillway_studies.claims.point import Measure
 
 
 class Plot(Protocol):

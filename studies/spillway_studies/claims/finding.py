@@ -1,24 +1,21 @@
-"""Findings: the outcome of claims."""
+"""Findings, the outcomes of claims, and how many there are with each verdict."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spillway.experiment.statistics import interval
-from spillway_studies.claims.claim import Claim, Plain
+from spillway_studies.claims.claim import EVERY_NUMBER, Claim, Ends, Estimate, Plain, Verdict, judge
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import LEAST_SEEDS, Behind, Measured, Number, Tail, Total
-from spillway_studies.claims.verdict import EVERY_NUMBER, Ends, Estimate, Verdict, judge
-
-if TYPE_CHECKING:
-    from spillway_studies.claims.figure import Figure
-    from spillway_studies.claims.results import Results
+from spillway_studies.claims.results import Results
 
 
 @dataclass(frozen=True)
@@ -234,3 +231,40 @@ def _behind(claim: Claim, results: Results, places: list[int]) -> dict[str, Behi
             sum(one.flows for one in each), sum(one.with_timeout for one in each)
         )
     return found
+
+
+# Counts ------------------------------------------------------------------------------------------
+
+EXPLORATORY = "exploratory"
+
+
+def first_reading(claims: Iterable[Mapping[str, Any]]) -> str:
+    """The first of the readings under which a figure's claims are tested, if there are any."""
+    return next((row["variant"] for row in claims if row["variant"]), "")
+
+
+def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The number of a figure's claims with each verdict, and of exploratory ones.
+
+    A claim counts once, under its first reading. The verdict on an exploratory claim does not
+    count.
+    """
+    claims = list(claims)
+    first = first_reading(claims)
+    counts = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
+    for row in claims:
+        if row["variant"] in ("", first) and not row["is_again"]:
+            counts[EXPLORATORY if row["exploratory"] else row["verdict"]] += 1
+    return counts
+
+
+def counted(summaries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:
+    """The counts of each figure with claims, and of all figures that are in papers."""
+    total = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
+    for summary in summaries:
+        if summary["claims"]:
+            yield summary["figure"], summary["verdicts"]
+        if summary["is_of_paper"]:
+            for name, count in summary["verdicts"].items():
+                total[name] += count
+    yield "figures of papers", total

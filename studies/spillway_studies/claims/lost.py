@@ -7,14 +7,11 @@ fills, must not count in comparisons.
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
 
 from spillway.base.quantities import quantity
+from spillway.result.result import Result
 from spillway_studies.claims import basis
 from spillway_studies.claims.metric import Total
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 WITHIN = "lost"
 """The first part of the counts' paths."""

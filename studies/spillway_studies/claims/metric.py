@@ -40,6 +40,17 @@ def caution(seeds: int) -> str:
     return ""
 
 
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """The seeds of a series; many that follow each other by the first and the last.
+
+    >>> seeds_in_words((1, 2, 7)), seeds_in_words(range(1, 21))
+    ('1, 2, 7', '1 to 20')
+    """
+    if len(seeds) > 5 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
 @dataclass(frozen=True)
 class Measured:
     """A number and, if it is based on samples, its replicates under resampling."""

@@ -13,7 +13,7 @@ from spillway.base.folder import SUMMARY
 from spillway.show.drawing import data_uri
 from spillway.show.pages import Filters, part
 from spillway.show.report import Document, Section
-from spillway_studies.claims import tables, tally
+from spillway_studies.claims import finding, tables
 
 _ROOM = "spillway_studies.claims"
 
@@ -34,13 +34,13 @@ def _article(entry: Document) -> Markup:
         "told": tables.told,
         "interval": tables.interval,
         "spread": tables.spread,
-        "first_reading": tally.first_reading,
+        "first_reading": finding.first_reading,
     }
     return part(_ROOM, "figure.html", filters, entry=entry)
 
 
 def _verdicts(entries: Sequence[Document]) -> Markup:
-    return part(_ROOM, "verdicts.html", {"counted": tally.counted}, figures=entries)
+    return part(_ROOM, "verdicts.html", {"counted": finding.counted}, figures=entries)
 
 
 SECTION = Section(

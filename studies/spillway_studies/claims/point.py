@@ -1,14 +1,15 @@
-"""How a point gives numbers: by a run of a scenario, or by a function of its parameters."""
+"""The points of a figure, and how each gives numbers: by a run, or by a function."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spillway.base import core
 from spillway.base.checksums import digest
@@ -22,10 +23,112 @@ from spillway_studies.claims import basis, samples
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spillway_studies.claims.axes import Point, Scale, Scheme, Value
-
 NUMBERS = 1
 """The results number of what is taken from a run: its summary's numbers, and samples of flows."""
+
+
+Value: TypeAlias = "float | str"
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme that a figure compares: its name in the legend, and the keys that it sets."""
+
+    name: str
+    assignments: tuple[str, ...] = ()
+    style: int | None = None
+    """The number of its colour and marker in all plots; by default its position in the figure."""
+    exploratory: str = ""
+    """What was chosen after seeing its numbers, in words."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point on a figure's axes."""
+
+    values: Mapping[str, Value]
+    """Its coordinates: the name of each axis, and the value."""
+    assignments: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates in words, by axis."""
+    ticks: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates as shown on plots' axes."""
+    of_scheme: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Assignments for single schemes, by the scheme's name."""
+    exploratory: str = ""
+    """What was chosen after seeing its numbers, in words."""
+
+    @property
+    def label(self) -> str:
+        """The coordinates in words."""
+        return ", ".join(self.labels.values())
+
+    def lies_at(self, values: Mapping[str, Value]) -> bool:
+        """Whether its coordinates are these, as far as they are given."""
+        return all(self.values[axis] == value for axis, value in values.items())
+
+
+def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+    """A point where one thing is done differently: by all schemes, or (`of`) by single ones."""
+    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
+
+
+def along(
+    axis: str,
+    values: Iterable[Value],
+    *assignments: str,
+    label: str = "{}",
+    tick: str = "{}",
+    only: str | None = None,
+) -> tuple[Point, ...]:
+    """A point for each value, which replaces `{}` in the texts.
+
+    The assignments apply to all schemes, or to the one that `only` names.
+
+    >>> [point.assignments for point in along("load", (0.2, 0.4), "traffic.web.load={}")]
+    [('traffic.web.load=0.2',), ('traffic.web.load=0.4',)]
+    """
+
+    def point(value: Value) -> Point:
+        sets = tuple(text.format(value) for text in assignments)
+        words, ticks = {axis: label.format(value)}, {axis: tick.format(value)}
+        if only is None:
+            return Point({axis: value}, sets, words, ticks)
+        return Point({axis: value}, (), words, ticks, {only: sets})
+
+    return tuple(point(value) for value in values)
+
+
+def product(*axes: Iterable[Point]) -> tuple[Point, ...]:
+    """All combinations; assignments of later axes override those of earlier ones."""
+
+    def joined(points: tuple[Point, ...]) -> Point:
+        values: dict[str, Value] = {}
+        labels: dict[str, str] = {}
+        ticks: dict[str, str] = {}
+        of_scheme: dict[str, tuple[str, ...]] = {}
+        for point in points:
+            values.update(point.values)
+            labels.update(point.labels)
+            ticks.update(point.ticks)
+            for scheme, sets in point.of_scheme.items():
+                of_scheme[scheme] = (*of_scheme.get(scheme, ()), *sets)
+        sets = tuple(text for point in points for text in point.assignments)
+        exploratory = "; ".join(point.exploratory for point in points if point.exploratory)
+        return Point(values, sets, labels, ticks, of_scheme, exploratory)
+
+    return tuple(joined(points) for points in itertools.product(*axes))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run for every point."""
+
+    seeds: tuple[int, ...]
+    assignments: tuple[str, ...] = ()
+    """Assignments for runs of a scenario."""
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    """Parameters for functions."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +144,7 @@ class Outcome:
     """CPU time that it took, in seconds."""
 
     def series(self, name: str) -> list[float]:
-        """The series with this name, up to its end: see `spillway_studies.claims.series`."""
+        """The series with this name, up to its end: see `samples.series`."""
         found: list[float] = []
         while (number := self.numbers.get(f"series.{name}.{len(found)}")) is not None:
             found.append(number)
@@ -60,13 +163,6 @@ class Task:
     """For a run: a rough estimate of its packets, by which durations are compared."""
 
 
-class Measure(Protocol):
-    """A way to compute the numbers of points."""
-
-    def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
-        """The task for a point."""
-
-
 @dataclass(frozen=True)
 class Run:
     """A run of a scenario, changed by scale, scheme and point, in this order."""
@@ -80,6 +176,8 @@ class Run:
     further assignments. Its arguments are `report`, as below, and the scale's parameters by name.
     Its results depend only on these, and on what its `basis` says.
     """
+    keeps_flows: bool = True
+    """Whether flows are kept beside the numbers: some runs have half a million of them."""
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The run of the point."""
@@ -102,7 +200,9 @@ class Run:
             result = run_to(None, ready, progress=report)
             if result.status == "interrupted":
                 return None
-            kept = samples.of(result.flows, tomllib.loads(text), result.summary)
+            kept = None
+            if self.keeps_flows:
+                kept = samples.of(result.flows, tomllib.loads(text), result.summary)
             numbers = {
                 name: value for name, value in flat(result.summary) if not name.startswith("run.")
             }
@@ -120,6 +220,7 @@ class Run:
             what["prepare"] = basis.of(self.prepare[scheme.name])
             what["parameters"] = dict(scale.parameters)
         key = _key(run=keys.of_run(keys.of_scenario(read, scenario.folder), seed), **what)
+        key += "" if self.keeps_flows else "-numbers"
         label = f"{point.label} {scheme.name} seed {seed}"
         return Task(key, label, run, read.expected_packets())
 
@@ -151,6 +252,10 @@ class Computed:
 
         key = _key(function=basis.of(self.function), parameters=parameters)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
+
+
+Measure: TypeAlias = Run | Computed
+"""A way to compute the numbers of points."""
 
 
 @functools.cache

@@ -11,16 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spillway.base import parquet
 from spillway.base.errors import SpillwayError
 from spillway.base.folder import whole_file
+from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.results import Results
-
-if TYPE_CHECKING:
-    from spillway_studies.claims.figure import Figure
-    from spillway_studies.claims.metric import Metric
 
 HOME = Path(__file__).parents[1]
 

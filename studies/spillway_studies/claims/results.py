@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from spillway_studies.claims import samples
+from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.metric import REPLICATES, BySeed, Measured, Metric, of_each, total
 from spillway_studies.claims.point import Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spillway_studies.claims.figure import Figure
 
-
-STEP = "series.step_us"
-"""The metric that holds the time between two values of a series, in microseconds."""
 Curve: TypeAlias = tuple[int, str, int, str]
 """The place of a point, a scheme, a seed (or 0 for all of them), and a name."""
 _MOST = 400
@@ -82,8 +79,8 @@ class Results:
 
     def step_ms(self, place: int, scheme: str, seed: int) -> float:
         """The time between two values of the series of a run, in milliseconds."""
-        step = self._outcomes[place, scheme, seed].numbers.get(STEP) or 1.0
-        return self._told((place, scheme, seed, STEP), [step])[0] / 1000
+        step = self._outcomes[place, scheme, seed].numbers.get(samples.STEP) or 1.0
+        return self._told((place, scheme, seed, samples.STEP), [step])[0] / 1000
 
     def distribution(self, place: int, scheme: str, name: str) -> tuple[list[float], ...]:
         """Slowdowns of a class, and the shares of flows that have at most, and at least, as much.

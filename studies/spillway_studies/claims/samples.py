@@ -1,4 +1,4 @@
-"""The flows of a run in the form that claims about percentiles need."""
+"""What figures need of a run beside its summary: flows, and series of numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CLASSES = ("short", "medium", "long", "incast")
 _SHORT, _MEDIUM, _LONG, _INCAST = range(4)
 
+STEP = "series.step_us"
+"""The number that is the time between two values of a series, in microseconds."""
 SECTION = "section "
 """The prefix of the names of traffic sections among names of classes."""
 
@@ -127,3 +129,13 @@ def _numbered_apart(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         apart.append(part + first)
         first += int(part.max()) + 1 if len(part) else 0
     return apart
+
+
+def series(named: dict[str, list[float]], step_us: float) -> dict[str, float]:
+    """Series as numbers of an outcome: `series.NAME.INDEX`."""
+    found = {
+        f"series.{name}.{place}": value
+        for name, values in named.items()
+        for place, value in enumerate(values)
+    }
+    return {**found, STEP: step_us}

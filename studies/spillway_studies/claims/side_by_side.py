@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.show.drawing import log_scale
 from spillway.show.tables import FEW
+from spillway_studies.claims.metric import seeds_in_words
+from spillway_studies.claims.published import Published
 from spillway_studies.claims.samples import rank
-from spillway_studies.claims.tally import seeds_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spillway_studies.claims.published import Published
 
 PERCENTILES = {"p99": 0.99, "p99_9": 0.999}
 ENOUGH = 10

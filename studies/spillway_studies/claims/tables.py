@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway_studies.claims.tally import counted, first_reading, seeds_in_words
-
-if TYPE_CHECKING:
-    from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.finding import counted, first_reading
+from spillway_studies.claims.metric import seeds_in_words
 
 STYLES = {
     "holds": "green",

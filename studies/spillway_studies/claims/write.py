@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spillway.base import core, parquet
 from spillway.base.documents import write_json
 from spillway.base.folder import SCENARIO, SUMMARY, OutputFolder
 from spillway.show.drawing import svg
-from spillway_studies.claims.finding import Finding, examine
+from spillway_studies.claims.claim import Verdict
+from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.finding import Finding, examine, tally
 from spillway_studies.claims.metric import Metric, caution
 from spillway_studies.claims.point import build
 from spillway_studies.claims.results import Results
-from spillway_studies.claims.tally import tally
-from spillway_studies.claims.verdict import Verdict
-
-if TYPE_CHECKING:
-    from spillway_studies.claims.figure import Figure
 
 NUMBERS, SAMPLES = "numbers.parquet", "samples.parquet"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group
@@ -14,10 +14,8 @@ from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption, JsonOption, SeedsOption
 from spillway.cli.output import INTERRUPTED, console, display, say
-
-if TYPE_CHECKING:
-    from spillway_studies.claims.harness import Plan
-    from spillway_studies.claims.results import Results
+from spillway_studies.claims import Results
+from spillway_studies.claims.harness import Plan
 
 
 class ScaleName(enum.StrEnum):
@@ -74,8 +72,7 @@ def reproduce(
     """Run figures of papers again: data, plots, and a verdict on every claim."""
     from spillway.base.arguments import seeds_of
     from spillway_studies import catalogue
-    from spillway_studies.claims import harness, published, tables, write
-    from spillway_studies.claims.cache import Cache, default_folder
+    from spillway_studies.claims import Cache, default_folder, harness, published, tables, write
 
     if list_ or figure == "list":
         every = catalogue.every()

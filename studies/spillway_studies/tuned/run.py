@@ -26,7 +26,7 @@ from spillway.base.folder import whole_file
 from spillway.base.progress import Progress
 from spillway.base.threads import side_by_side
 from spillway.run.run import prepared, run_to
-from spillway_studies.comparison.figures.setup import schemes
+from spillway_studies.comparison.figures import schemes
 from spillway_studies.tuned.numbers import file_name, kept
 
 Json = dict[str, Any]

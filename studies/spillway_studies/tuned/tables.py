@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from spillway.experiment.statistics import interval
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
+from spillway_studies.claims.metric import seeds_in_words
 from spillway_studies.claims.side_by_side import (
     Json,
     Results,
@@ -32,7 +33,6 @@ from spillway_studies.claims.side_by_side import (
     slowdown,
     with_timeout,
 )
-from spillway_studies.claims.tally import seeds_in_words
 from spillway_studies.tuned.numbers import keep, kept
 from spillway_studies.tuned.run import (
     BASE,

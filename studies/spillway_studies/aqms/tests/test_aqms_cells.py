@@ -8,7 +8,6 @@ from cells import SEED, Told, apart, bundled, flat, resolved, run_of, wrong
 from spillway import Scenario, _core, run
 from spillway_studies import catalogue
 from spillway_studies.aqms import figures as aqms
-from spillway_studies.aqms.figures import setup
 from support import TINY
 
 # "Keys that they share with DCTCP stay the scenario's": the kind and ECN are all that is set.
@@ -171,7 +170,7 @@ KNOWN = {entry["id"] for entry in json.loads(_core.catalogue())["aqm"]}
 
 def test_every_aqm_is_compared():
     """MQ-ECN only where turns are taken, and ACC not at all: it does what its agent has learned."""
-    assert {*setup.PRED.aqms} - {setup.BOUNDED} == KNOWN - {"acc", "mq-ecn"}
+    assert {*aqms.PRED.aqms} - {aqms.BOUNDED} == KNOWN - {"acc", "mq-ecn"}
 
 
 @pytest.mark.parametrize("name", ["aqms/credence", "aqms/leaf-spine-128", "aqms/pred"])

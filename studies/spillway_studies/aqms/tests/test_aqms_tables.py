@@ -8,13 +8,9 @@ import pytest
 from spillway.base.errors import ScenarioWarning
 from spillway.show.drawing import svg
 from spillway_studies import catalogue, pages
+from spillway_studies.aqms import figures as aqms
 from spillway_studies.aqms import tables
-from spillway_studies.aqms.figures import setup
-from spillway_studies.claims import harness, published, write
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.cache import Cache
-from spillway_studies.claims.point import Run
-from spillway_studies.comparison.figures.setup import Numbers
+from spillway_studies.claims import Cache, Run, Scale, harness, published, write
 from support import TINY
 
 
@@ -121,10 +117,10 @@ def computed(tmp_path_factory):
     tiny = [
         replace(
             figure,
-            measure=Numbers(Run(str(TINY))),
+            measure=Run(str(TINY), keeps_flows=False),
             points=tuple(replace(point, assignments=()) for point in figure.points),
             schemes=tuple(
-                scheme for scheme in setup.PRED.schemes if scheme.name.split(": ")[1] != "pred"
+                scheme for scheme in aqms.PRED.schemes if scheme.name.split(": ")[1] != "pred"
             ),
             scales={"quick": Scale((1, 2), ("stop=20ms",))},
         )

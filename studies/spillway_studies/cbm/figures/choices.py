@@ -4,10 +4,7 @@ from dataclasses import replace
 
 from spillway_studies.cbm.figures import figure1, setup
 from spillway_studies.cbm.figures.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
-from spillway_studies.claims.axes import choice
-from spillway_studies.claims.claim import Over
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Over, Variants, choice
 from spillway_studies.references import abm_program
 
 

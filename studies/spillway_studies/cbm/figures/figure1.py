@@ -5,12 +5,19 @@ from dataclasses import replace
 from spillway_studies.cbm.figures import setup
 from spillway_studies.cbm.figures.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
 from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
-from spillway_studies.claims.axes import Scheme, along
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Tail
-from spillway_studies.claims.verdict import Apart, Near
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Panel,
+    Reduction,
+    Scheme,
+    Tail,
+    along,
+)
 
 LOADS = along(
     "load",

@@ -7,11 +7,7 @@ scheduler, and that CBM does not depend on them.
 from spillway_studies.cbm.figures import setup
 from spillway_studies.cbm.figures.setup import ABM, ABOUT, CBM, CUBIC, DCTCP, DT, INCAST
 from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
-from spillway_studies.claims.axes import Point
-from spillway_studies.claims.claim import Claim, Excess, Over
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import NoGain
+from spillway_studies.claims import Claim, Excess, Figure, NoGain, Over, Point, Variants
 
 
 def _drained(name: str, *assignments: str) -> Point:

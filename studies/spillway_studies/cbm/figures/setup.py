@@ -3,10 +3,7 @@
 from dataclasses import replace
 
 from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
-from spillway_studies.claims.axes import Scale, Scheme
-from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.metric import Number, Tail
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import Number, Panel, Run, Scale, Scheme, Tail
 from spillway_studies.claims.samples import SECTION
 
 RUN = Run("cbm", ("record.drops=true",), also="spillway_studies.cbm.figures.wastage:numbers")

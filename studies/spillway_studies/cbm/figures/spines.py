@@ -8,10 +8,7 @@ from dataclasses import replace
 
 from spillway_studies.cbm.figures import setup
 from spillway_studies.cbm.figures.setup import ABM, ABOUT, CBM, DT, INCAST
-from spillway_studies.claims.axes import Point, Scale
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import WithTimeout
+from spillway_studies.claims import Figure, Point, Scale, Variants, WithTimeout
 from spillway_studies.claims.samples import SECTION
 
 BUFFERS = ("768KB", "3.84MB")

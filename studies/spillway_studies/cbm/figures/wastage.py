@@ -10,16 +10,13 @@ from __future__ import annotations
 import string
 import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from spillway.base.quantities import quantity
-from spillway_studies.claims import basis
-from spillway_studies.claims.metric import Number
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
+from spillway.result.result import Result
+from spillway_studies.claims import Number, basis
 
 FREE_WHEN_LOST = Number(
     "free_when_lost", "buffer that is free when a byte is lost", "% of the buffer", 100

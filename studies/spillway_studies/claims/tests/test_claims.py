@@ -9,40 +9,40 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import figures
-from spillway_studies.claims import metric, samples, tables
-from spillway_studies.claims.axes import product
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Reduction, Times
-from spillway_studies.claims.finding import examine
-from spillway_studies.claims.metric import (
-    Behind,
-    MeanTime,
-    Number,
-    Share,
-    Sum,
-    Tail,
-    TailTime,
-    Total,
-    caution,
-    of_each,
-)
-from spillway_studies.claims.point import Outcome
-from spillway_studies.claims.results import Results
-from spillway_studies.claims.samples import CLASSES
-from spillway_studies.claims.tally import counted, tally
-from spillway_studies.claims.verdict import (
+from spillway_studies.claims import (
     Alike,
     Apart,
     AtLeast,
     AtMost,
     Beside,
-    Estimate,
+    Claim,
+    Excess,
     Falls,
+    MeanTime,
     Near,
     NoGain,
-    Verdict,
+    Number,
+    Outcome,
+    Over,
+    Plain,
+    Reduction,
+    Results,
+    Share,
+    Sum,
+    Tail,
+    TailTime,
+    Times,
+    Total,
     Within,
-    judge,
+    metric,
+    product,
+    samples,
+    tables,
 )
+from spillway_studies.claims.claim import Estimate, Verdict, judge
+from spillway_studies.claims.finding import counted, examine, tally
+from spillway_studies.claims.metric import Behind, caution, of_each
+from spillway_studies.claims.samples import CLASSES
 
 LEAST = 2.0**-20
 """Numbers that are not rounded, for the edges."""

@@ -10,14 +10,25 @@ import pytest
 import figures
 from spillway.show.drawing import svg
 from spillway_studies import catalogue, pages
-from spillway_studies.claims import blocks, finding, harness, published, series, write
-from spillway_studies.claims.cache import Cache
-from spillway_studies.claims.draw import Distributions, Lines, Panel
+from spillway_studies.claims import (
+    Cache,
+    Distributions,
+    Lines,
+    Outcome,
+    OverTime,
+    Panel,
+    Results,
+    TimePanel,
+    blocks,
+    finding,
+    harness,
+    published,
+    samples,
+    write,
+)
+from spillway_studies.claims.claim import Verdict
 from spillway_studies.claims.finding import Finding
-from spillway_studies.claims.point import Outcome
 from spillway_studies.claims.published import Published, UnpublishedError, publish
-from spillway_studies.claims.results import Results
-from spillway_studies.claims.verdict import Verdict
 from spillway_studies.references import blocks as references
 
 COMMAND = "spillway reproduce tiny/bursts --scale quick"
@@ -257,16 +268,16 @@ def lines(results):
 
 def over_time(results):
     panels = (
-        series.Panel("queues", "KB", (("queue", "all"), ("long", "long flows'"))),
-        series.Panel("rates", "Gbps", (("gbps", "all"),)),
+        TimePanel("queues", "KB", (("queue", "all"), ("long", "long flows'"))),
+        TimePanel("rates", "Gbps", (("gbps", "all"),)),
     )
-    plot = series.OverTime(panels, (figures.BUFFER,))
+    plot = OverTime(panels, (figures.BUFFER,))
 
     def outcome(place, scheme, seed, found):
         step = 250.0 if scheme == "DT" else 400.0
         values = [seed * step * number / 3 for number in range(5 + place)]
         drawn = {"queue": values, "long": values[1:], "gbps": [number / 7 for number in values]}
-        return Outcome({**found.numbers, **series.numbers(drawn, step)}, found.samples)
+        return Outcome({**found.numbers, **samples.series(drawn, step)}, found.samples)
 
     outcomes = {where: outcome(*where, found) for where, found in results._outcomes.items()}
     return Results(replace(figures.BURSTS, plot=plot, claims=()), results.seeds, outcomes)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from spillway_studies import catalogue
-from spillway_studies.claims.metric import Number, Tail
+from spillway_studies.claims import Number, Tail
 
 FIGURES = catalogue.every()
 CLASSES = {

@@ -17,13 +17,23 @@ import figures
 import spillway
 from spillway.base.errors import ScenarioError
 from spillway.tasks.segment import OVER
-from spillway_studies.claims import basis, harness, point, samples, write
-from spillway_studies.claims.axes import Scale, along, product
-from spillway_studies.claims.cache import Cache
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Outcome, Run
-from spillway_studies.claims.results import Results
+from spillway_studies.claims import (
+    Cache,
+    Lines,
+    Number,
+    Outcome,
+    Panel,
+    Results,
+    Run,
+    Scale,
+    along,
+    basis,
+    harness,
+    point,
+    product,
+    samples,
+    write,
+)
 from support import TINY, flipped, names
 
 
@@ -274,8 +284,7 @@ def test_a_killed_process_s_points_are_not_run_again(tmp_path):
     script = (
         "import sys, figures\n"
         "from pathlib import Path\n"
-        "from spillway_studies.claims import harness\n"
-        "from spillway_studies.claims.cache import Cache\n"
+        "from spillway_studies.claims import Cache, harness\n"
         "figure = figures.computed(log=sys.argv[1] + '/log', gate=sys.argv[1] + '/gate')\n"
         "cache = Cache(Path(sys.argv[1]) / 'points')\n"
         "harness.compute(harness.plan([figure], 'quick'), cache, jobs=1)\n"

@@ -9,14 +9,21 @@ from spillway import _core
 from spillway.show.drawing import svg
 from spillway.show.palette import COLOURS
 from spillway_studies import catalogue, pages
-from spillway_studies.claims import harness, published, side_by_side, write
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.cache import Cache
-from spillway_studies.claims.draw import style_of
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import (
+    Cache,
+    Figure,
+    Run,
+    Scale,
+    Scheme,
+    along,
+    harness,
+    published,
+    side_by_side,
+    style_of,
+    write,
+)
+from spillway_studies.comparison import figures as setup
 from spillway_studies.comparison import tables
-from spillway_studies.comparison.figures import setup
 from support import TINY
 
 
@@ -153,7 +160,7 @@ def tiny(name, points):
         title="",
         source="",
         about="",
-        measure=setup.Numbers(Run(str(TINY))),
+        measure=Run(str(TINY), keeps_flows=False),
         points=points,
         schemes=(
             Scheme("dt", ("switch.sharing=dt",)),

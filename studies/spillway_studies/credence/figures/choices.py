@@ -2,12 +2,19 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, choice, product
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Share
-from spillway_studies.claims.verdict import Alike, Near
+from spillway_studies.claims import (
+    Alike,
+    Claim,
+    Figure,
+    Near,
+    Over,
+    Point,
+    Reduction,
+    Share,
+    Variants,
+    choice,
+    product,
+)
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway_studies.references import abm_program

@@ -2,11 +2,18 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, along, product
-from spillway_studies.claims.claim import Claim, Excess, Over
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    Over,
+    Point,
+    along,
+    product,
+)
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABOUT, CREDENCE, LQD
 

@@ -1,7 +1,6 @@
 """Figure 12: distributions of slowdowns for four loads, from the runs of Figure 6."""
 
-from spillway_studies.claims.draw import Distributions
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Distributions, Figure
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABOUT, ALL
 

@@ -3,14 +3,25 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, Value, along
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Apart, Within
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Computed,
+    Excess,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Reduction,
+    Scale,
+    Scheme,
+    Value,
+    Within,
+    along,
+    basis,
+)
 
 _POLICIES = {
     "Credence": "credence",

@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from spillway.tasks.run import Report
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Near, NoGain
+from spillway_studies.claims import (
+    Claim,
+    Computed,
+    Figure,
+    Lines,
+    Near,
+    NoGain,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Scale,
+    Scheme,
+    along,
+    basis,
+)
 from spillway_studies.credence.figures.traces import MORE_QUERIES, traced
 
 PAPERS = Scheme("two features, split at random", style=3)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
+from spillway_studies.claims import (
+    Computed,
+    Figure,
+    Lines,
+    Number,
+    Panel,
+    Scale,
+    Scheme,
+    along,
+    basis,
+)
 
 if TYPE_CHECKING:
     from spillway.theory.slotted import Arrivals

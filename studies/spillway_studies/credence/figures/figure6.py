@@ -1,9 +1,6 @@
 """Figure 6: loads of websearch, with incasts of half a buffer."""
 
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Near
+from spillway_studies.claims import Alike, Claim, Figure, Lines, Near, Over, Reduction
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 

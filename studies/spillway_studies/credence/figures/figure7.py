@@ -1,9 +1,6 @@
 """Figure 7: bursts of incast, with websearch at 40%."""
 
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart, Near
+from spillway_studies.claims import Alike, Apart, Claim, Figure, Lines, Near, Over, Reduction
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 

@@ -1,10 +1,18 @@
 """Figure 9: round-trip times, under ABM and Credence."""
 
-from spillway_studies.claims.axes import Point
-from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart, Near, Within
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Point,
+    Reduction,
+    Within,
+)
 from spillway_studies.credence.figures import setup
 from spillway_studies.credence.figures.schemes import ABM, ABOUT, CREDENCE
 

@@ -11,9 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from spillway.tasks.run import Report
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Scale, Scheme, basis
 from spillway_studies.credence.figures import figure7, figure10, setup
 from spillway_studies.credence.figures.schemes import CREDENCE, LQD
 from spillway_studies.credence.figures.traces import MORE_QUERIES, traced, wait

@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import along, choice, product
-from spillway_studies.claims.claim import Over
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import Figure, Over, Run, along, choice, product
 from spillway_studies.credence.figures import choices, figure8, setup
 from spillway_studies.credence.figures.choices import AS_IT_IS, claims_of, setting
 from spillway_studies.credence.figures.schemes import ABM, ABOUT, CREDENCE, DT, LQD

@@ -1,6 +1,6 @@
 """The schemes that the paper compares, as it configures them (section 4.1, "Configuration")."""
 
-from spillway_studies.claims.axes import Scheme
+from spillway_studies.claims import Scheme
 
 # Alpha 0.5 for DT and ABM, and 64 for packets of the first round trip under ABM, are the paper's.
 # DT's 64 for the queue of acks is from the authors' program. ABM's acks have the alpha of first

@@ -1,9 +1,6 @@
 """The common parts of the paper's packet-level figures."""
 
-from spillway_studies.claims.axes import Scale, along
-from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.metric import Number, Tail
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import Number, Panel, Run, Scale, Tail, along
 
 RUN = Run("credence")
 """The network and traffic of section 4.1; the scenario's file says what is not in the text."""

@@ -3,14 +3,22 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import AtLeast, AtMost
+from spillway_studies.claims import (
+    AtLeast,
+    AtMost,
+    Claim,
+    Computed,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Scale,
+    Scheme,
+    along,
+    basis,
+)
 
 RATIO = Number(
     "worst",

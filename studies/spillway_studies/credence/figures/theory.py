@@ -3,13 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.claim import Claim, Plain
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import AtMost
+from spillway_studies.claims import (
+    AtMost,
+    Claim,
+    Computed,
+    Figure,
+    Number,
+    Plain,
+    Scale,
+    Scheme,
+    along,
+    basis,
+)
 
 _KEYS: dict[str, dict[str, Any]] = {
     "Credence": {},

@@ -4,7 +4,7 @@ import pytest
 
 from cells import ABM_PROGRAM, Told, bundled, wrong
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import Run
 from spillway_studies.credence import figures as credence
 
 # "Alpha 0.5 for DT and ABM, 64 for packets of ABM's first round trip"; acks have 64.

@@ -9,9 +9,7 @@ import pytest
 
 from spillway.learning.oracle import default as recipe
 from spillway.theory.slotted import Arrivals, flipped, run
-from spillway_studies.claims import harness
-from spillway_studies.claims.axes import Scale, along
-from spillway_studies.claims.cache import Cache
+from spillway_studies.claims import Cache, Scale, along, harness
 from spillway_studies.credence.figures import figure3, figure14, figure15, models, table1, traces
 
 

@@ -12,7 +12,7 @@ from spillway.learning.oracle import Model, evaluate
 from spillway.learning.oracle import default as recipe
 from spillway.scenario.fates import FEATURES
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims.axes import Scheme
+from spillway_studies.claims import Scheme
 from spillway_studies.credence.figures import figure15, models, traces
 
 TIERS = "a model for each tier, ten times the queries"

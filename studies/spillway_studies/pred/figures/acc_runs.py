@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spillway.learning.acc.variant import utility
+from spillway.result.result import Result
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Point, Scheme, along, product
-from spillway_studies.claims.metric import Number
+from spillway_studies.claims import Number, Point, Scheme, along, basis, product, samples
 from spillway_studies.pred.figures import agents, star
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 TRAINING, OTHER = "the trace of training", "other traces"
 TRAINED_ON = 1
@@ -155,7 +150,7 @@ def numbers(result: Result) -> dict[str, float]:
         "queue.p99": float(np.quantile(held, 0.99, method="inverted_cdf")),
         "goodput": goodput,
         "utility": float(np.mean([utility(busy, mean) for mean in means])),
-        **series.numbers(
+        **samples.series(
             {"fct": fct_ms.tolist(), "waiting": queue.tolist(), "queue": shown}, _STEP_US
         ),
     }

@@ -2,11 +2,19 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Scale, choice, product
-from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Near, Within
+from spillway_studies.claims import (
+    Claim,
+    Excess,
+    Figure,
+    Near,
+    Over,
+    Reduction,
+    Scale,
+    Variants,
+    Within,
+    choice,
+    product,
+)
 from spillway_studies.pred.figures import setup
 from spillway_studies.pred.figures.setup import CODEL, ECN, ECN_SHARP, FCS, PRED, RED_065
 

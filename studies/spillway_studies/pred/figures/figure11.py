@@ -2,11 +2,21 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Scheme
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart, Falls, Near, Within
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Falls,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Panel,
+    Plain,
+    Reduction,
+    Scheme,
+    Within,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.star import GOODPUT, LAMBDA, MEAN, SLOPE, aqm
 

@@ -2,11 +2,17 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Scale
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Over,
+    Point,
+    Reduction,
+    Scale,
+)
 from spillway_studies.pred.figures import setup
 from spillway_studies.pred.figures.setup import ECN, PRED, RED_01, RED_1
 

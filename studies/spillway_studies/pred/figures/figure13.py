@@ -3,10 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Apart, Near, Within
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Plain,
+    Reduction,
+    Within,
+)
 from spillway_studies.pred.figures import setup
 from spillway_studies.pred.figures.setup import BOUNDED, CODEL, ECN, ECN_SHARP, PRED
 

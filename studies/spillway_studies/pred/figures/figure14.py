@@ -1,9 +1,6 @@
 """Figure 14: the same beside RED with fixed slopes, and beside PRED's halves."""
 
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Apart, NoGain
+from spillway_studies.claims import Apart, Claim, Figure, Lines, NoGain, Over, Reduction
 from spillway_studies.pred.figures import figure13, setup
 from spillway_studies.pred.figures.setup import BOUNDED, FCS, PRED, QLA, REDS
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scheme, along
-from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart, Near, Within
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Near,
+    Plain,
+    Reduction,
+    Scheme,
+    Within,
+    along,
+    basis,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import (
@@ -29,9 +37,6 @@ from spillway_studies.pred.figures.star import (
     QLA,
     TAIL,
 )
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 SENDERS = 16
 CHANGING = (

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.show.drawing import drawing_of
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import finish, style_of
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Metric
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Alike, Apart, Near, Within
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Computed,
+    Figure,
+    Metric,
+    Near,
+    Over,
+    Plain,
+    Reduction,
+    Results,
+    Scale,
+    Within,
+    finish,
+    style_of,
+)
 from spillway_studies.pred.figures import acc_runs
 from spillway_studies.pred.figures.acc_runs import (
     ACC,
@@ -41,7 +51,6 @@ from spillway_studies.pred.figures.star import ABOUT
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from spillway_studies.claims.results import Results
 
 _SOURCE = "section 6.3.3, Figure 16"
 

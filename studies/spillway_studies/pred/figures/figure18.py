@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from spillway_studies.claims.axes import Point
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Metric
-from spillway_studies.claims.verdict import Near, Within
+from spillway_studies.claims import (
+    Claim,
+    Figure,
+    Lines,
+    Metric,
+    Near,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Reduction,
+    Within,
+)
 from spillway_studies.pred.figures import figure13, setup
 from spillway_studies.pred.figures.setup import BOUNDED, CODEL, ECN, PRED, RED_065, REDS, Workload
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Scheme, along
-from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Apart, Between, Within
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Between,
+    Claim,
+    Figure,
+    Number,
+    Plain,
+    Reduction,
+    Scheme,
+    Within,
+    along,
+    basis,
+    samples,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _MORE_MS, _END_MS, _STEP_US = 20, 40, 20
 _SETTLED_MS = 5
@@ -53,7 +58,7 @@ def numbers(result: Result) -> dict[str, float]:
         "queue.peak": float(during(_MORE_MS, _MORE_MS + _SETTLED_MS).max()),
         "line.used": float(used[until > 1000 * _SETTLED_MS].mean()),
         **shown,
-        **series.numbers({"gbps": gbps}, _STEP_US),
+        **samples.series({"gbps": gbps}, _STEP_US),
     }
 
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Point, Scheme, along, choice, product
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Variants
-from spillway_studies.claims.draw import Panel as Metric
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Alike, Apart
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Plain,
+    Point,
+    Reduction,
+    Scheme,
+    Variants,
+    along,
+    basis,
+    choice,
+    product,
+)
+from spillway_studies.claims import Panel as Metric
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import GOODPUT, LAMBDA, MEAN, PRED, PRED_80, TAIL
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 SENDERS = 20
 GENTLE, STEEP = star.red(0.2, 6), star.red(2, 0)

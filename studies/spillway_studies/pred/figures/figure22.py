@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
-from spillway_studies.claims.verdict import Near, Within
+from spillway_studies.claims import Claim, Excess, Near, Over, Reduction, Within
 from spillway_studies.pred.figures import figure13, setup
 from spillway_studies.pred.figures.setup import CODEL, ECN, ECN_SHARP, PRED
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.verdict import Near
+from spillway_studies.claims import Claim, Near, Over, Reduction
 from spillway_studies.pred.figures import figure18, setup
 from spillway_studies.pred.figures.setup import PRED, RED_065
 

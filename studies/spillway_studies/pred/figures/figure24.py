@@ -2,13 +2,24 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Scheme
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import MeanTime, Number, TailTime
-from spillway_studies.claims.point import Run
-from spillway_studies.claims.verdict import Alike, Apart, Within
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    MeanTime,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Reduction,
+    Run,
+    Scheme,
+    TailTime,
+    Within,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.star import ECN_SHARP, FCS, PRED, PRED_80
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import along
-from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Apart, Within
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Figure,
+    Number,
+    Plain,
+    Reduction,
+    Within,
+    along,
+    basis,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 FLOWS = 18
 _RTT_US = 80

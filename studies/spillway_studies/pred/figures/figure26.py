@@ -5,22 +5,25 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import choice
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Apart, Between
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Between,
+    Claim,
+    Figure,
+    Number,
+    Over,
+    Plain,
+    Reduction,
+    basis,
+    choice,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.figure4 import LARGE, SENDERS, SMALL, regular, rounds
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _PHASE_MS, _STEP_US = 1000, 10_000
 _CYCLE_MS = 32

@@ -2,11 +2,18 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Reduction,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.star import GOODPUT, MEAN, aqm
 

@@ -1,13 +1,20 @@
 """Figure 3: RED with an unchanging slope, over the number of flows."""
 
 from spillway.result.result import Result
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scheme, along
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines
-from spillway_studies.claims.draw import Panel as Metric
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Over,
+    Plain,
+    Reduction,
+    Scheme,
+    along,
+    basis,
+)
+from spillway_studies.claims import Panel as Metric
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import AMPLITUDE, ECN, GOODPUT, MEAN

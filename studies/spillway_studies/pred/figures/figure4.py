@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Point, Scheme, choice, product
-from spillway_studies.claims.claim import Claim, Over, Plain, Reduction
-from spillway_studies.claims.draw import Lines, Panel, Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Run
-from spillway_studies.claims.verdict import Apart, Falls
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Falls,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Reduction,
+    Run,
+    Scheme,
+    Variants,
+    basis,
+    choice,
+    product,
+)
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.overlaid import Overlaid
 from spillway_studies.pred.figures.overlaid import Panel as Series
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 SENDERS = 18
 SMALL, LARGE = "3KB..6KB", "30KB..600KB"

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
-from spillway_studies.claims.draw import finish, style_of
-from spillway_studies.claims.metric import Metric
+from spillway_studies.claims import Metric, Results, Scheme, finish, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-    from spillway_studies.claims.axes import Scheme
-    from spillway_studies.claims.results import Results
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scheme, along, choice
-from spillway_studies.claims.claim import Claim, Reduction
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Apart
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Figure,
+    Number,
+    Reduction,
+    Scheme,
+    Variants,
+    along,
+    basis,
+    choice,
+)
 from spillway_studies.pred.figures import figure3, figure15, star
 from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import (
@@ -30,9 +35,6 @@ from spillway_studies.pred.figures.star import (
     PRED,
     PRED_80,
 )
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _ALL_PRED = (FCS.name, PRED.name, PRED_80.name)
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spillway_studies.claims.axes import Point, Scale, Scheme
-from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.metric import MeanTime, TailTime
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import MeanTime, Panel, Point, Run, Scale, Scheme, TailTime
 
 LEAF_SPINE = Run("pred", ("record.drops=false",))
 """The network and traffic of section 6.3.1; the scenario's file says what is not in the text."""

@@ -3,12 +3,17 @@
 from collections.abc import Callable, Mapping
 
 from spillway.base import core
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
+from spillway_studies.claims import (
+    Computed,
+    Figure,
+    Lines,
+    Number,
+    Panel,
+    Scale,
+    Scheme,
+    along,
+    basis,
+)
 
 _SKETCHES: dict[str, dict[str, str | int]] = {
     **{

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Point, Scale, Scheme, Value
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Run
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
+from spillway.result.result import Result
+from spillway_studies.claims import Number, Point, Run, Scale, Scheme, Value, basis, samples
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -243,7 +238,7 @@ def over_time(result: Result, begin_us: float, end_us: float, step_us: float) ->
         "min": (time, least / PACKET),
         "flows": column(result, "flows"),
     }
-    return series.numbers(
+    return samples.series(
         {
             name: thinned(time, values, begin_us, end_us, step_us)
             for name, (time, values) in sampled.items()

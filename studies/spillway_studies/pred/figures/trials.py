@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spillway.base.quantities import quantity
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Point, Scheme
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
+from spillway.result.result import Result
+from spillway_studies.claims import Figure, Lines, Number, Panel, Point, Scheme, basis
 from spillway_studies.pred.figures import figure15, star
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _BASE_RTT_US = 41.2
 """That of the star; 5 of them are the text's trials."""

@@ -118,7 +118,7 @@ def test_claims_count_once() -> None:
 
 
 def test_quantiles_and_series_have_their_length() -> None:
-    from spillway_studies.claims.point import Outcome
+    from spillway_studies.claims import Outcome
 
     found = acc_runs.point(
         lambda _: None,

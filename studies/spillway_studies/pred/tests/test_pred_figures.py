@@ -2,10 +2,7 @@
 
 import pytest
 
-from spillway_studies.claims import write
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.claim import Excess, Plain, Reduction
-from spillway_studies.claims.results import Results
+from spillway_studies.claims import Excess, Plain, Reduction, Results, Scale, write
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import (
     choices,

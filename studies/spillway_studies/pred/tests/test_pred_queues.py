@@ -5,13 +5,18 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway_studies.claims import series
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed, Outcome
-from spillway_studies.claims.results import Results
-from spillway_studies.claims.verdict import Estimate, judge
+from spillway_studies.claims import (
+    Computed,
+    Figure,
+    Number,
+    Outcome,
+    Results,
+    Scale,
+    Scheme,
+    along,
+    samples,
+)
+from spillway_studies.claims.claim import Estimate, judge
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import (
     figure4,
@@ -309,7 +314,7 @@ def plotted(every_seed):
         scales={"quick": Scale((1, 2))},
     )
     outcomes = {
-        (0, name, seed): Outcome(series.numbers({"queue": [seed, 2.0 * seed]}, 500))
+        (0, name, seed): Outcome(samples.series({"queue": [seed, 2.0 * seed]}, 500))
         for name in ("one", "two")
         for seed in (1, 2)
     }

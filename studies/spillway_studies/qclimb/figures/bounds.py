@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Scale, Scheme, along, product
-from spillway_studies.claims.claim import Claim, Over
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import MeanTime
+from spillway_studies.claims import (
+    Claim,
+    Figure,
+    MeanTime,
+    Over,
+    Point,
+    Scale,
+    Scheme,
+    Variants,
+    along,
+    product,
+)
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.setup import Length, Workload
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, choice, product
-from spillway_studies.claims.claim import Claim
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Metric, Number
+from spillway_studies.claims import Claim, Figure, Metric, Number, Point, Variants, choice, product
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.bounds import BEST
 from spillway_studies.qclimb.figures.setup import (

@@ -5,11 +5,7 @@ The slides tell a number of their jobs, which could not be had; so it stands bes
 
 from dataclasses import replace
 
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import Beside
+from spillway_studies.claims import Beside, Claim, Figure, Lines, Number, Over, Panel, Plain
 from spillway_studies.qclimb.figures import setup
 from spillway_studies.qclimb.figures.setup import QCLIMB, WEBSEARCH
 

@@ -4,12 +4,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from spillway_studies.claims.claim import Claim, Excess, Over
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import TailTime, WithTimeout
-from spillway_studies.claims.point import Run
-from spillway_studies.claims.verdict import Apart, Near, Within
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Panel,
+    Run,
+    TailTime,
+    Within,
+    WithTimeout,
+)
 from spillway_studies.qclimb.figures import events, gains, setup
 from spillway_studies.qclimb.figures.setup import (
     FACE_VALUE,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.metric import Metric, Number, Sum
-from spillway_studies.claims.verdict import Beside, Rule
+from spillway_studies.claims import Beside, Claim, Metric, Number, Over, Plain, Rule, Sum
 from spillway_studies.qclimb.figures import gains
 from spillway_studies.qclimb.figures.setup import PFABRIC, QCLIMB
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, along, product
-from spillway_studies.claims.claim import Claim, Excess
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import MeanTime, Number
-from spillway_studies.claims.verdict import Within
+from spillway_studies.claims import (
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    MeanTime,
+    Number,
+    Panel,
+    Point,
+    Within,
+    along,
+    product,
+)
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.setup import PERFECT, PFABRIC, PIAS, QCLIMB, WEBSEARCH
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Value
-from spillway_studies.claims.claim import Claim, Excess, Over, Reduction
-from spillway_studies.claims.metric import Metric
-from spillway_studies.claims.verdict import Apart, Rule, Within
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Excess,
+    Metric,
+    Over,
+    Point,
+    Reduction,
+    Rule,
+    Value,
+    Within,
+)
 from spillway_studies.qclimb.figures.setup import ALL_MEAN, PFABRIC, PIAS, QCLIMB, SHORT_MEAN
 
 NEAR = Within(0.09, within=1.0)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import choice, product
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Beside
+from spillway.tasks.run import Report
+from spillway_studies.claims import (
+    Beside,
+    Claim,
+    Computed,
+    Figure,
+    Number,
+    Over,
+    Plain,
+    Variants,
+    basis,
+    choice,
+    product,
+)
 from spillway_studies.qclimb.figures import gains, job_runs, jobs
 from spillway_studies.qclimb.figures.forests import Way
 from spillway_studies.qclimb.figures.job_runs import SPARSE, TESTBED
 from spillway_studies.qclimb.figures.setup import PIAS, QCLIMB
-
-if TYPE_CHECKING:
-    from spillway.tasks.run import Report
 
 _CALIBRATED = 0.001
 """The share of flows that may be out-bound where bounds are calibrated."""

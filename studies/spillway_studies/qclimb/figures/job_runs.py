@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import spillway
 from spillway.scenario.scenario import Scenario
+from spillway.tasks.run import Report
 from spillway_studies.claims import basis
 from spillway_studies.qclimb.figures import forests, setup
 from spillway_studies.qclimb.figures.forests import Way
@@ -18,7 +19,6 @@ from spillway_studies.qclimb.figures.setup import FACE_VALUE, FLUX, PERFECT, PFA
 
 if TYPE_CHECKING:
     from spillway.learning.bounds.synthetic import SyntheticJob
-    from spillway.tasks.run import Report
 
 KINDS = {"kmeans": "K-Means", "pagerank": "PageRank", "sgd": "SGD"}
 CLASSES = ("short", "medium", "long", "all")

@@ -6,13 +6,22 @@ of synthetic jobs, and nothing is judged.
 
 from __future__ import annotations
 
-from spillway_studies.claims.axes import Point, Scale, Scheme
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain, Times
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Beside
+from spillway_studies.claims import (
+    Beside,
+    Claim,
+    Computed,
+    Excess,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Scale,
+    Scheme,
+    Times,
+)
 from spillway_studies.qclimb.figures import climbing, events, gains, job_runs
 from spillway_studies.qclimb.figures.job_runs import FLAT, KINDS
 from spillway_studies.qclimb.figures.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB

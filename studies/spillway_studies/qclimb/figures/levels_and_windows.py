@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from spillway_studies.claims.axes import Point, choice, product
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Point, Variants, choice, product
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.setup import DATAMINING, QCLIMB
 

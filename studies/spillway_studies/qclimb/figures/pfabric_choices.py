@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spillway_studies.claims.axes import choice, product
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Variants, choice, product
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.setup import PFABRIC, QCLIMB, WEBSEARCH
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spillway_studies.claims.axes import Point, Scale, Scheme
-from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.metric import MeanTime, Number, TailTime
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import MeanTime, Number, Panel, Point, Run, Scale, Scheme, TailTime
 
 TESTBED = Run("qclimb-testbed", ("record.drops=false",))
 """The testbed of the slides, simulated; the scenario's file says what is not on the slides."""

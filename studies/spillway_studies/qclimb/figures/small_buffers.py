@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from spillway_studies.claims.axes import Point, choice, product
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel, Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Share, Total
-from spillway_studies.claims.verdict import Beside, Within
+from spillway_studies.claims import (
+    Beside,
+    Claim,
+    Excess,
+    Figure,
+    Lines,
+    Over,
+    Panel,
+    Plain,
+    Point,
+    Share,
+    Total,
+    Variants,
+    Within,
+    choice,
+    product,
+)
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.events import SLIDE
 from spillway_studies.qclimb.figures.setup import PERFECT, PFABRIC, PIAS, QCLIMB, WEBSEARCH

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Scheme, along, product
-from spillway_studies.claims.claim import Claim, Excess, Over
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Metric
-from spillway_studies.claims.verdict import Apart
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Metric,
+    Over,
+    Point,
+    Scheme,
+    Variants,
+    along,
+    product,
+)
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.setup import PIAS, QCLIMB, WEBSEARCH
 

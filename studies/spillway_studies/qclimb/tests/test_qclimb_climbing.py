@@ -5,8 +5,8 @@ import pytest
 import spillway
 from cells import flat, resolved, run_of
 from spillway_studies.catalogue import find
+from spillway_studies.claims import Outcome
 from spillway_studies.claims import point as points
-from spillway_studies.claims.point import Outcome
 from spillway_studies.qclimb.figures import climbing, setup
 
 

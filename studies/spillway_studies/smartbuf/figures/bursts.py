@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
+from spillway.result.result import Result
 from spillway_studies.claims import basis, lost
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spillway.result.result import Result
 
 CLOSE_PS = 1_000_000_000
 """Bursts that begin within a millisecond are close in time."""

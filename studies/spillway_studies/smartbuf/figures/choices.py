@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from spillway_studies.claims.axes import choice, product
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Variants, choice, product
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.setup import CS, DEMANDS, DT, EDT, LEAF, SMARTBUF
 

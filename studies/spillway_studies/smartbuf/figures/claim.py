@@ -10,14 +10,21 @@ from pathlib import Path
 
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims import basis, samples
-from spillway_studies.claims.axes import Scale, Scheme
-from spillway_studies.claims.claim import Claim, Plain, Reduction
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import Near, Within
+from spillway_studies.claims import (
+    Claim,
+    Computed,
+    Figure,
+    Near,
+    Number,
+    Plain,
+    Reduction,
+    Scale,
+    Scheme,
+    Variants,
+    Within,
+    basis,
+    samples,
+)
 from spillway_studies.smartbuf.figures import bursts, setup
 from spillway_studies.smartbuf.figures.figure8 import MEAN
 from spillway_studies.smartbuf.figures.setup import CS, DEMANDS, DT, EQUAL_SHARES, LEAF, SMARTBUF

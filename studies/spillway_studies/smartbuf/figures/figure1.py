@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spillway.base.quantities import quantity
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.series import OverTime, Panel
-from spillway_studies.claims.verdict import Apart
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Figure,
+    Number,
+    Over,
+    OverTime,
+    Plain,
+    Scale,
+    TimePanel,
+    basis,
+    samples,
+)
 from spillway_studies.smartbuf.figures import bursts, setup
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _STEP_US = 10
 _BEFORE, _SHOWN = 300, 3_000
@@ -46,7 +49,7 @@ def numbers(result: Result) -> dict[str, float | None]:
                 name: _queue(result, row["port"], begin)
                 for name, row in (("first", first), ("second", second))
             }
-            return {**found, **series.numbers(queues, _STEP_US)}
+            return {**found, **samples.series(queues, _STEP_US)}
     return found
 
 
@@ -83,7 +86,7 @@ FIGURE = Figure(
     },
     plot=OverTime(
         (
-            Panel(
+            TimePanel(
                 "queue lengths, load 80%", "KB", (("first", "one port"), ("second", "another port"))
             ),
         ),

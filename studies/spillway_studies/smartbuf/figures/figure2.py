@@ -2,11 +2,17 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import AtLeast, AtMost
+from spillway_studies.claims import (
+    AtLeast,
+    AtMost,
+    Claim,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+)
 from spillway_studies.smartbuf.figures import setup
 
 THRESHOLD = Number(

@@ -2,12 +2,21 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Scheme, along, product
-from spillway_studies.claims.claim import Claim, Over, Reduction
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Tail
-from spillway_studies.claims.verdict import Alike, Apart, Near
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Panel,
+    Reduction,
+    Scheme,
+    Tail,
+    along,
+    product,
+)
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.setup import (
     CS,

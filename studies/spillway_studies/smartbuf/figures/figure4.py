@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Point, Scale
-from spillway_studies.claims.claim import Claim, Excess, Over, Plain
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.series import OverTime, Panel
-from spillway_studies.claims.verdict import Apart, Within
+from spillway.result.result import Result
+from spillway_studies.claims import (
+    Apart,
+    Claim,
+    Excess,
+    Figure,
+    Number,
+    Over,
+    OverTime,
+    Plain,
+    Point,
+    Scale,
+    TimePanel,
+    Within,
+    basis,
+    samples,
+)
 from spillway_studies.smartbuf.figures import setup
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 _STEP_US = 100
 _QUERY_US, _QUERIES = 20_000, 6
@@ -73,7 +79,7 @@ def numbers(result: Result) -> dict[str, float]:
         "flows.mean_gbps": round(float(in_ms.mean()), 6),
         "flows.least_share": float(held["flows"][beside].min() / before.mean()),
         "flows.lost_packets": float((is_own & late).sum()),
-        **series.numbers(shown, _STEP_US),
+        **samples.series(shown, _STEP_US),
     }
 
 
@@ -107,8 +113,8 @@ FIGURE = Figure(
     scales={"quick": Scale((1, 2, 3)), "full": Scale((1, 2, 3, 4, 5))},
     plot=OverTime(
         (
-            Panel("throughput", "Gbps", (("gbps", "the long flows"),)),
-            Panel("buffer", "MB", (("flows", "the long flows"), ("incast", "the incast"))),
+            TimePanel("throughput", "Gbps", (("gbps", "the long flows"),)),
+            TimePanel("buffer", "MB", (("flows", "the long flows"), ("incast", "the incast"))),
         ),
         (LEAST, MEAN, SHARE, LOST),
     ),

@@ -1,8 +1,6 @@
 """Figure 5: the number of neighbours over which the mean is taken."""
 
-from spillway_studies.claims.claim import Claim, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Apart, NoGain
+from spillway_studies.claims import Apart, Claim, Figure, NoGain, Reduction
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.readings import PLOT, READINGS, RUN, of_both, with_each
 

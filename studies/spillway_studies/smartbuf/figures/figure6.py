@@ -1,8 +1,6 @@
 """Figure 6: what counts as a burst (sigma), and when it ends (beta)."""
 
-from spillway_studies.claims.claim import Claim, Reduction
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.verdict import Alike, Apart, Near, NoGain
+from spillway_studies.claims import Alike, Apart, Claim, Figure, Near, NoGain, Reduction
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.readings import (
     ENTRIES,

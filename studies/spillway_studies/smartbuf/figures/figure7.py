@@ -2,12 +2,7 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Scheme
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.verdict import AtMost
+from spillway_studies.claims import AtMost, Claim, Figure, Lines, Number, Over, Panel, Plain, Scheme
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.readings import ENTRIES
 

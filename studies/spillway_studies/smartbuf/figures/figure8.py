@@ -10,14 +10,22 @@ import numpy as np
 from spillway.base.quantities import quantity
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
-from spillway_studies.claims import basis
-from spillway_studies.claims.axes import Scale, Scheme, along
-from spillway_studies.claims.claim import Claim, Over, Plain
-from spillway_studies.claims.draw import Lines, Panel
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Computed
-from spillway_studies.claims.verdict import AtMost, Within
+from spillway_studies.claims import (
+    AtMost,
+    Claim,
+    Computed,
+    Figure,
+    Lines,
+    Number,
+    Over,
+    Panel,
+    Plain,
+    Scale,
+    Scheme,
+    Within,
+    along,
+    basis,
+)
 from spillway_studies.smartbuf.figures import bursts, setup
 
 if TYPE_CHECKING:

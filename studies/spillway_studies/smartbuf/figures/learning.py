@@ -5,19 +5,11 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from spillway.base.quantities import quantity
-from spillway_studies.claims import basis, series
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
-from spillway_studies.claims.point import Run
-from spillway_studies.claims.series import OverTime, Panel
+from spillway.result.result import Result
+from spillway_studies.claims import Figure, Number, OverTime, Run, Scale, TimePanel, basis, samples
 from spillway_studies.smartbuf.figures import bursts, setup
-
-if TYPE_CHECKING:
-    from spillway.result.result import Result
 
 WINDOW_MS = 100
 WITHIN = 0.02
@@ -37,7 +29,7 @@ def numbers(result: Result) -> dict[str, float | None]:
         of_window = last[(end >= window * WINDOW_MS) & (end < (window + 1) * WINDOW_MS)]
         means.append(float(of_window.mean()) if len(of_window) else math.nan)
     return {
-        **series.numbers({"prediction": means}, 1000 * WINDOW_MS),
+        **samples.series({"prediction": means}, 1000 * WINDOW_MS),
         "learning.ms": settled(means),
     }
 
@@ -68,7 +60,7 @@ FIGURE = Figure(
         "full": Scale((1,), ("duration=2s", "stop=3s", "record.drops=false")),
     },
     plot=OverTime(
-        (Panel("mean prediction", "KB", (("prediction", "last thresholds of bursts"),)),),
+        (TimePanel("mean prediction", "KB", (("prediction", "last thresholds of bursts"),)),),
         (Number("learning.ms", "until predictions rest", "ms"),),
     ),
     is_of_paper=False,

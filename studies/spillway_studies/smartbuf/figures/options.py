@@ -1,8 +1,6 @@
 """Details of predictions that the text leaves open: each is changed once."""
 
-from spillway_studies.claims.axes import Point, choice, product
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
+from spillway_studies.claims import Figure, Point, Variants, choice, product
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.figure8 import MEAN
 from spillway_studies.smartbuf.figures.setup import DEMANDS, LEAF, SMARTBUF

@@ -3,11 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from spillway_studies.claims.axes import Point, Scheme
-from spillway_studies.claims.claim import Claim, Over
-from spillway_studies.claims.draw import Variants
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Number
+from spillway_studies.claims import Claim, Figure, Number, Over, Point, Scheme, Variants
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.setup import LEAF
 

@@ -2,11 +2,17 @@
 
 from dataclasses import replace
 
-from spillway_studies.claims import lost
-from spillway_studies.claims.axes import Point, Scale, Scheme
-from spillway_studies.claims.draw import Panel
-from spillway_studies.claims.metric import Number, Tail, WithTimeout
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import (
+    Number,
+    Panel,
+    Point,
+    Run,
+    Scale,
+    Scheme,
+    Tail,
+    WithTimeout,
+    lost,
+)
 
 SCENARIO = "smartbuf"
 RUN = Run(SCENARIO, also="spillway_studies.claims.lost:numbers")

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spillway.show.drawing import drawing_of, log_scale
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.draw import finish, style_of
-from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import Metric
+from spillway_studies.claims import Figure, Metric, Results, Scale, finish, style_of
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.figure8 import MEAN
 from spillway_studies.smartbuf.figures.setup import CS, DEMANDS, DT, EQUAL_SHARES, SMARTBUF
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from spillway_studies.claims.results import Results
 
 SHARES = (0.015, 0.03, 0.08)
 KINDS = (

@@ -4,7 +4,7 @@ import pytest
 
 from cells import LEARN_DEMANDS, SEED, Told, apart, bundled, changed, flat, resolved, wrong
 from spillway.run.run import run
-from spillway_studies.claims.point import Run
+from spillway_studies.claims import Run
 from spillway_studies.smartbuf import figures as smartbuf
 from spillway_studies.smartbuf.figures import claim, figure8
 

@@ -7,11 +7,7 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway_studies.claims import samples, series
-from spillway_studies.claims.axes import Scale
-from spillway_studies.claims.metric import Tail
-from spillway_studies.claims.point import Outcome
-from spillway_studies.claims.results import Results
+from spillway_studies.claims import Outcome, Results, Scale, Tail, samples
 from spillway_studies.smartbuf.figures import (
     bursts,
     claim,
@@ -107,12 +103,12 @@ def test_a_burst_is_compared_with_the_one_that_it_overlaps_for_the_longest_time(
 
 
 def test_series_are_numbers_of_an_outcome_and_back():
-    numbers = series.numbers({"one": [1.0, 2.5], "two": [3.0]}, 10)
+    numbers = samples.series({"one": [1.0, 2.5], "two": [3.0]}, 10)
     outcome = Outcome(numbers)
     assert outcome.series("one") == [1.0, 2.5]
     assert outcome.series("two") == [3.0]
     assert outcome.series("three") == []
-    assert numbers[series.STEP] == 10
+    assert numbers[samples.STEP] == 10
 
 
 def test_a_tail_may_be_over_two_classes():

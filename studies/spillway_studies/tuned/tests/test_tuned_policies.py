@@ -8,8 +8,8 @@ import pytest
 from spillway.run.run import prepared
 from spillway.tuning.space import Space, parameters
 from spillway_studies import pages
-from spillway_studies.comparison.figures import networks
-from spillway_studies.comparison.figures.setup import schemes
+from spillway_studies.comparison import figures as networks
+from spillway_studies.comparison.figures import schemes
 from spillway_studies.tuned import numbers as tuned_numbers
 from spillway_studies.tuned import run as tuned
 from spillway_studies.tuned import tables as tuned_page

@@ -1,12 +1,13 @@
-"""The common parts of the comparison of AQMs: a network's thresholds, the AQMs, the transports."""
+"""Every AQM under every transport that reacts to marks.
 
-from __future__ import annotations
+In the networks of Credence and PRED, in one without oversubscription, and with three queues.
+"""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from spillway_studies.claims.axes import Scheme
-from spillway_studies.claims.point import Run
-from spillway_studies.comparison.figures.setup import Numbers
+from spillway_studies.claims import Figure, Point, Run, Scale, Scheme, along
+from spillway_studies.pred.figures.setup import WEBSEARCH
 
 PACKET_US = 1.2
 """What a full packet of 1500 bytes takes at 10 Gbps, the rate of all lines here."""
@@ -78,9 +79,9 @@ class Network:
         contrast = ("switch.aqm=none", f"transport.kind={THETA}")
         return (*found, Scheme(name(THETA, "none"), contrast))
 
-    def numbers(self, *assignments: str) -> Numbers:
+    def numbers(self, *assignments: str) -> Run:
         """Runs of which only numbers are kept."""
-        return Numbers(Run(self.scenario, ("record.drops=false", *assignments)))
+        return Run(self.scenario, ("record.drops=false", *assignments), keeps_flows=False)
 
 
 _GAINS = {"alpha": 0.125, "beta": 1.25}
@@ -122,3 +123,124 @@ ABOUT = (
 
 TOLD = ("fct_slowdown.", "drops.", "marks")
 """How the numbers begin that the page tells of single runs."""
+
+
+# Networks, at two loads each ----------------------------------------------------------------------
+
+MESSAGES = replace(WEBSEARCH, flows=2_000)
+"""As in PRED's figures, but a fifth of their flows."""
+
+
+def scales(
+    quick: str, page: str, full: str, seeds: tuple[int, ...] = (1, 2, 3)
+) -> dict[str, Scale]:
+    """How much is run; the seeds are the page's."""
+    return {
+        "quick": Scale((1, 2), (quick,)),
+        "page": Scale(seeds, (page,)),
+        "full": Scale((1, 2, 3), (full,)),
+    }
+
+
+def _network(
+    name: str, network: Network, points: tuple[Point, ...], sizes: Mapping[str, Scale]
+) -> Figure:
+    return Figure(
+        name=f"aqms/{name}",
+        title=f"All AQMs under transports that react to marks: {name}",
+        source=f"none: the scenario {network.scenario}",
+        about=ABOUT,
+        measure=network.numbers(),
+        points=points,
+        schemes=network.schemes,
+        scales=sizes,
+        told_by="marks",
+        tells=TOLD,
+    )
+
+
+def _loads(*values: float) -> tuple[Point, ...]:
+    sets = "traffic.websearch.load={}"
+    return along("load", values, sets, label="load {:.0%}", tick="{:.0%}")
+
+
+# The text's load has a second. At 80% that would take as long as all other runs together.
+_NETWORKS = (
+    _network(
+        "credence",
+        CREDENCE,
+        _loads(0.4),
+        scales("duration=20ms", "duration=1s", "duration=1s", seeds=(1, 2)),
+    ),
+    _network(
+        "credence-80",
+        CREDENCE,
+        _loads(0.8),
+        scales("duration=10ms", "duration=100ms", "duration=1s"),
+    ),
+    _network(
+        "leaf-spine-128",
+        LEAF_SPINE,
+        _loads(0.6, 0.8),
+        scales("duration=5ms", "duration=50ms", "duration=365ms"),
+    ),
+    _network(
+        "pred",
+        PRED,
+        (MESSAGES.at(0.5), MESSAGES.at(0.9)),
+        scales(
+            "traffic.messages.flows=400",
+            "traffic.messages.flows=2000",
+            "traffic.messages.flows=2000",
+        ),
+    ),
+)
+
+
+# MQ-ECN beside ECN where a round robin serves three queues ----------------------------------------
+
+QUEUES = 3
+"""Queues of data, of equal weights; acks have one of their own."""
+
+
+def _point(load: float) -> Point:
+    """A third of the load for every queue."""
+    sections = ", ".join(
+        f'{{ name = "queue{number}", kind = "poisson", sizes = "websearch", '
+        f'load = {load / QUEUES:g}, load_of = "host", destinations = "other-rack", '
+        f"priority = {number} }}"
+        for number in range(1, QUEUES + 1)
+    )
+    words, tick = {"load": f"load {load:.0%}"}, {"load": f"{load:.0%}"}
+    return Point({"load": load}, (f"traffic=[{sections}]",), words, tick)
+
+
+AQMS = {
+    "ecn": LEAF_SPINE.aqms["ecn"],
+    # A queue that has the line to itself is marked from the same K on.
+    "mq-ecn": (f"rtt={LEAF_SPINE.wait_us:g}us", "not_ect=pass"),
+}
+
+_QUEUES = Figure(
+    name="aqms/queues",
+    title="MQ-ECN and ECN with three queues under a round robin",
+    source=f"none: the scenario {LEAF_SPINE.scenario}",
+    about=ABOUT,
+    measure=LEAF_SPINE.numbers(
+        f"switch.queues_per_port={QUEUES + 1}",
+        "switch.ack_queue=0",
+        "switch.data_queue=1",
+        "switch.scheduling=dwrr",
+    ),
+    points=(_point(0.6), _point(0.8)),
+    schemes=tuple(
+        scheme(transport, aqm, *parameters)
+        for transport in REACTING
+        for aqm, parameters in AQMS.items()
+    ),
+    scales=scales("duration=5ms", "duration=50ms", "duration=365ms"),
+    told_by="marks",
+    tells=TOLD,
+)
+
+FIGURES = (*_NETWORKS, _QUEUES)
