@@ -1,7 +1,5 @@
 """The papers and figures that can be reproduced."""
 
-from __future__ import annotations
-
 import difflib
 
 from spillway.base.errors import ScenarioError

@@ -6,6 +6,7 @@ more, as `metric = mean queue`.
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
 from spillway_studies.claims import blocks, side_by_side
 from spillway_studies.claims.blocks import Block
-from spillway_studies.claims.published import Published, UnpublishedError, place
+from spillway_studies.claims.write import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
 from spillway_studies.references.blocks import validation
 from spillway_studies.tuned import tables as tuned
@@ -36,6 +37,7 @@ Drawn: TypeAlias = "tuple[str, Drawing | Path]"
 def expanded(text: str, images: Path, link: str) -> str:
     """A page with its blocks rendered; plots are written to a folder, to which a link leads."""
     told: set[str] = set()
+    _published.cache_clear()
 
     def one(match: re.Match[str]) -> str:
         kind, body = match.groups()
@@ -69,7 +71,9 @@ def expanded(text: str, images: Path, link: str) -> str:
     return BLOCK.sub(one, text)
 
 
+@functools.cache
 def _published(name: str) -> Published:
+    """A figure's numbers, which most pages ask for several times."""
     (figure,) = catalogue.find(name)
     return Published(figure)
 

@@ -9,7 +9,6 @@ from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.aqms import figures
 from spillway_studies.aqms.figures import REACTING, THETA
-from spillway_studies.claims.published import Published
 from spillway_studies.claims.side_by_side import (
     NOTE,
     Results,
@@ -29,6 +28,7 @@ from spillway_studies.claims.side_by_side import (
     times,
     with_timeout,
 )
+from spillway_studies.claims.write import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """What the results of a function hang on besides its arguments."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable

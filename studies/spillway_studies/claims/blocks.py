@@ -1,7 +1,5 @@
 """Tables of a figure in Markdown, out of its published numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Claims of papers about figures, and the rules by which they hold."""
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Findings, the outcomes of claims, and how many there are with each verdict."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Runs the points of figures in parallel, and each of them only once."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ The summary's `drops` are those of the whole run. Losses while Smartbuf learns, 
 fills, must not count in comparisons.
 """
 
-from __future__ import annotations
-
 import tomllib
 
 from spillway.base.quantities import quantity

@@ -1,7 +1,5 @@
 """A figure on a page of results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

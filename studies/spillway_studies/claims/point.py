@@ -68,9 +68,14 @@ class Point:
         return all(self.values[axis] == value for axis, value in values.items())
 
 
-def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+def choice(
+    name: str,
+    *assignments: str,
+    of: Mapping[str, tuple[str, ...]] | None = None,
+    axis: str = "choice",
+) -> Point:
     """A point where one thing is done differently: by all schemes, or (`of`) by single ones."""
-    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
+    return Point({axis: name}, assignments, {axis: name}, of_scheme=of or {})
 
 
 def along(

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from spillway.show.drawing import log_scale
 from spillway.show.tables import FEW
 from spillway_studies.claims.metric import seeds_in_words
-from spillway_studies.claims.published import Published
 from spillway_studies.claims.samples import rank
+from spillway_studies.claims.write import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """Claims and figures as tables for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

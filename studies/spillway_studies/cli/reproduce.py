@@ -1,7 +1,5 @@
 """spillway reproduce."""
 
-from __future__ import annotations
-
 import enum
 import sys
 from pathlib import Path
@@ -72,7 +70,7 @@ def reproduce(
     """Run figures of papers again: data, plots, and a verdict on every claim."""
     from spillway.base.arguments import seeds_of
     from spillway_studies import catalogue
-    from spillway_studies.claims import Cache, default_folder, harness, published, tables, write
+    from spillway_studies.claims import Cache, default_folder, harness, tables, write
 
     if list_ or figure == "list":
         every = catalogue.every()
@@ -91,7 +89,7 @@ def reproduce(
         from spillway.base.folder import OutputFolder
 
         for each in figures:
-            OutputFolder(write.place(out, each), force).check()
+            OutputFolder(out / each.name, force).check()
     kept = Cache(cache or default_folder())
     kept.check()
     planned = harness.plan(figures, scale, seeds_of(seeds) if seeds is not None else None)
@@ -111,7 +109,7 @@ def reproduce(
         if publish:
             more = f" --seeds {seeds}" if seeds is not None else ""
             command = f"spillway reproduce {results.figure.name} --scale {scale}{more}"
-            published.publish(results, summary, command)
+            write.publish(results, summary, command)
         folder = None if out is None else write.write(results, summary, out, force)
         documents.append({**summary, "folder": None if folder is None else str(folder)})
         parts.append(tables.claims(summary, folder))

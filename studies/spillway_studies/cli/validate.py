@@ -1,7 +1,5 @@
 """spillway validate."""
 
-from __future__ import annotations
-
 import enum
 from pathlib import Path
 from typing import Annotated

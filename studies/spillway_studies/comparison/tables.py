@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway.show.tables import FEW
-from spillway_studies.claims.published import Published
 from spillway_studies.claims.side_by_side import (
     NO_REGRET,
     NOTE,
@@ -31,6 +30,7 @@ from spillway_studies.claims.side_by_side import (
     times,
     with_timeout,
 )
+from spillway_studies.claims.write import Published
 from spillway_studies.comparison import figures
 
 if TYPE_CHECKING:

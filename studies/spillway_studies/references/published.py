@@ -11,7 +11,7 @@ from typing import Any
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import whole_file
-from spillway_studies.claims.published import UnpublishedError
+from spillway_studies.claims.write import UnpublishedError
 
 HOME = Path(__file__).parent / "results"
 COMMANDS = {

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway.experiment.statistics import interval
+from spillway.result.summary_paths import flat
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.claims.metric import seeds_in_words
@@ -33,7 +34,7 @@ from spillway_studies.claims.side_by_side import (
     slowdown,
     with_timeout,
 )
-from spillway_studies.tuned.numbers import keep, kept
+from spillway_studies.claims.write import UnpublishedError
 from spillway_studies.tuned.run import (
     BASE,
     DEFAULT,
@@ -41,6 +42,8 @@ from spillway_studies.tuned.run import (
     NEW_SEEDS,
     TUNED,
     Network,
+    keep,
+    kept,
     run_file,
     search_folder,
 )
@@ -98,8 +101,12 @@ def take(name: str, folder: Path) -> None:
             keep(name, policy, network.asked(policy), *found, network.classes)
 
 
-def load(name: str) -> Tuned | None:
-    """What has come of a network; None if no policy is complete."""
+def load(name: str) -> Tuned:
+    """What has come of a network.
+
+    Raises:
+        UnpublishedError: no policy is complete.
+    """
     network = NETWORKS[name]
     studies: dict[str, Json] = {}
     runs: dict[str, list[Row]] = {}
@@ -111,7 +118,11 @@ def load(name: str) -> Tuned | None:
             continue
         studies[policy], own = found
         runs |= {f"{policy} {how}": rows for how, rows in own.items()}
-    return Tuned(network, studies, Results(runs), missing) if studies else None
+    if not studies:
+        command = "python -m spillway_studies.tuned"
+        hint = f"{command}.run tuned {name} && {command}.tables tuned"
+        raise UnpublishedError(f"no numbers of tuned policies in {name} are published", hint)
+    return Tuned(network, studies, Results(runs), missing)
 
 
 def _policy(network: Path, policy: str) -> tuple[Json, dict[str, list[Row]]] | None:
@@ -131,20 +142,8 @@ def _policy(network: Path, policy: str) -> tuple[Json, dict[str, list[Row]]] | N
         if any(f"{key}={value}" not in each["set"] for key, value in best.items() for each in kept):
             # The search has been made again, and the runs are those of another winner.
             return None
-        runs[how] = [flat(each["summary"]) | {"seed": each["seed"]} for each in kept]
+        runs[how] = [{**dict(flat(each["summary"])), "seed": each["seed"]} for each in kept]
     return study, runs
-
-
-def flat(table: Mapping[str, Json], above: str = "") -> dict[str, object]:
-    """Numbers by their dotted path.
-
-    >>> flat({"a": {"b": 1}, "c": 2})
-    {'a.b': 1, 'c': 2}
-    """
-    found: dict[str, object] = {}
-    for key, value in table.items():
-        found |= flat(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
-    return found
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -266,15 +265,12 @@ def block(found: Tuned) -> str:
 
 def policies(name: str) -> str:
     """What the page has of a network."""
-    found = load(name)
-    assert found is not None, name
-    return block(found)
+    return block(load(name))
 
 
 def plot(name: str) -> Drawing:
     """Every policy's tail with its defaults and tuned."""
     found = load(name)
-    assert found is not None, name
     with drawing_of(4.6, 4.2) as drawing:
         axis = drawing.subplots()
         _draw(axis, found)

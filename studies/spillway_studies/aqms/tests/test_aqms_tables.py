@@ -10,7 +10,7 @@ from spillway.show.drawing import svg
 from spillway_studies import catalogue, pages
 from spillway_studies.aqms import figures as aqms
 from spillway_studies.aqms import tables
-from spillway_studies.claims import Cache, Run, Scale, harness, published, write
+from spillway_studies.claims import Cache, Run, Scale, harness, write
 from support import TINY
 
 
@@ -139,7 +139,7 @@ def computed(tmp_path_factory):
 @pytest.fixture
 def publish(computed, monkeypatch, tmp_path):
     """Publishes figures in a folder in place of the studies' own."""
-    monkeypatch.setattr(published, "HOME", tmp_path)
+    monkeypatch.setattr(write, "HOME", tmp_path)
     figures = {name: results.figure for name, results in computed.items()}
     monkeypatch.setattr(tables, "FIGURES", figures)
     (tmp_path / "aqms").mkdir()
@@ -148,7 +148,7 @@ def publish(computed, monkeypatch, tmp_path):
         for name in names:
             results = computed[name]
             summary = write.document(results, write.findings(results), "quick")
-            published.publish(results, summary, "")
+            write.publish(results, summary, "")
 
     return some
 
@@ -182,7 +182,7 @@ def test_tables_of_all_networks_need_all_networks(publish):
     text = tables.block("pred")
     assert text.count("**Load 50%**") == text.count("**Load 90%**") == 1
     for of_all in (tables.regret, tables.plot):
-        with pytest.raises(published.UnpublishedError, match="no numbers of aqms/credence are"):
+        with pytest.raises(write.UnpublishedError, match="no numbers of aqms/credence are"):
             of_all()
 
 
@@ -200,7 +200,7 @@ def test_what_is_not_published_is_told_with_the_command(asked, figure, tmp_path)
 def test_the_page_has_a_place_for_every_figure():
     names = [figure.short_name for figure in catalogue.find("aqms")]
     assert names == [*tables.NETWORKS, "queues"]
-    page = (published.HOME / "aqms/paper.md").read_text(encoding="utf-8")
+    page = (write.HOME / "aqms/paper.md").read_text(encoding="utf-8")
     asked = [body.strip().replace("\n", ", ") for _, body in pages.BLOCK.findall(page)]
     of_all = {f"aqms, table = {what}" for what in ("plot", "regret")}
     assert of_all | {f"aqms/{name}" for name in names} <= {*asked}

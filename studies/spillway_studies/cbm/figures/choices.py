@@ -1,11 +1,37 @@
-"""Choices that the paper leaves open: each is changed once."""
+"""What the paper leaves open, and what it says without a figure."""
 
 from dataclasses import replace
+from functools import partial
 
-from spillway_studies.cbm.figures import figure1, setup
-from spillway_studies.cbm.figures.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
-from spillway_studies.claims import Figure, Over, Variants, choice
+from spillway_studies.cbm.figures import figure1
+from spillway_studies.cbm.figures.figure1 import (
+    ABM,
+    ABOUT,
+    ALL,
+    CBM,
+    CUBIC,
+    DCTCP,
+    DT,
+    INCAST,
+    PER_PORT,
+)
+from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
+from spillway_studies.claims import (
+    Claim,
+    Excess,
+    Figure,
+    NoGain,
+    Over,
+    Point,
+    Scale,
+    Variants,
+    WithTimeout,
+    choice,
+)
+from spillway_studies.claims.samples import SECTION
 from spillway_studies.references import abm_program
+
+# Choices: each is changed once --------------------------------------------------------------------
 
 
 def _alpha(value: float) -> dict[str, tuple[str, ...]]:
@@ -42,7 +68,7 @@ CHOICES = (
         "traffic.incast.queries_per_host_per_s=2",
     ),
     choice("weighted scheduling by bytes", "switch.scheduling=dwrr"),
-    choice("strict priorities", *setup.STRICT),
+    choice("strict priorities", *figure1.STRICT),
     replace(
         choice("spines with the leaves' buffer", "switch.spine.buffer=3.84MB"),
         exploratory="the spines' buffer: theta-PowerTCP's timeouts with it were known",
@@ -67,11 +93,11 @@ FIGURE = Figure(
     title="What the paper leaves open, made another way once",
     source="CBM (CoNEXT-SW 2024), section 3",
     about="Cubic at 30% of the uplinks. " + ABOUT,
-    measure=setup.run("traffic.cubic.load=0.3"),
+    measure=figure1.run("traffic.cubic.load=0.3"),
     points=CHOICES,
     schemes=ALL,
-    scales=setup.SCALES,
-    plot=Variants((setup.CUBIC, setup.DCTCP, setup.INCAST), "choice"),
+    scales=figure1.SCALES,
+    plot=Variants((figure1.CUBIC, figure1.DCTCP, figure1.INCAST), "choice"),
     claims=tuple(
         replace(
             claim,
@@ -81,5 +107,93 @@ FIGURE = Figure(
         for point in CHOICES
         for claim in _AT_30
     ),
+    is_of_paper=False,
+)
+
+
+# Whether CBM needs to know drain rates: the same traffic, with queues drained differently ---------
+#
+# The paper has no such experiment. It says that drain rates, which ABM measures, depend on the
+# scheduler, and that CBM does not depend on them.
+
+
+_drained = partial(choice, axis="drained")
+TWO_SPINES = ("topology.spines=2", "topology.fabric_rate=40Gbps")
+
+WAYS = (
+    _drained("in turns, by packets"),
+    _drained("strict, Cubic first", *figure1.STRICT),
+    _drained(
+        "strict, theta-PowerTCP first",
+        *figure1.STRICT,
+        "traffic.incast.priority=1",
+        "traffic.cubic.priority=3",
+    ),
+    # The queues of acks, Cubic, DCTCP and theta-PowerTCP.
+    _drained("DWRR 4:2:1", 'switch.scheduling={kind="dwrr", weights=[1, 4, 2, 1]}'),
+    # A leaf has the same uplink rate as before, on 2 ports instead of 8. A spine then has four
+    # times the total rate and, with 9.6 KB per Gbps, four times the buffer; or the buffer that it
+    # had.
+    _drained("ports of 10 and of 40 Gbps", *TWO_SPINES),
+    _drained("the same, spines of 768 KB", *TWO_SPINES, "switch.spine.buffer=768KB"),
+)
+
+RATES = Figure(
+    name="cbm/rates",
+    title="Ports that drain their queues in other ways",
+    source="CBM (CoNEXT-SW 2024), section 2, which says so and shows nothing",
+    about="Cubic at 30% of the uplinks. " + ABOUT,
+    measure=figure1.run("traffic.cubic.load=0.3"),
+    points=WAYS,
+    schemes=(DT, ABM, CBM),
+    scales=figure1.SCALES,
+    plot=Variants((CUBIC, DCTCP, INCAST, FREE_WHEN_LOST), "drained"),
+    claims=tuple(
+        Claim(
+            f"However queues are drained, {whose} flows take no longer than under ABM, which "
+            "measures how fast they do",
+            "sections 1 and 2: dequeue rate-agnostic",
+            Excess(metric, new=CBM.name, old=ABM.name),
+            NoGain(),
+            Over(take="each"),
+        )
+        for whose, metric in (
+            ("Cubic's", CUBIC),
+            ("DCTCP's", DCTCP),
+            ("theta-PowerTCP's", INCAST),
+        )
+    ),
+    is_of_paper=False,
+)
+
+
+# How much a spine's buffer matters ----------------------------------------------------------------
+#
+# Answers of theta-PowerTCP are lost there. By the text a spine has 9.6 KB per port and Gbps,
+# 768 KB. In ABM's public program the spine's ports to the leaves are charged to the leaf's pool, as
+# if the spine had 3.84 MB.
+
+BUFFERS = ("768KB", "3.84MB")
+
+
+def _point(load: float, buffer: str) -> Point:
+    where = f"Cubic at {load:.0%}, spines of {buffer}"
+    sets = (f"traffic.cubic.load={load}", f"switch.spine.buffer={buffer}")
+    return Point({"where": where}, sets, {"where": where})
+
+
+SPINES = Figure(
+    name="cbm/spines",
+    title="Spines with the text's buffer and with that of ABM's program",
+    source="CBM (CoNEXT-SW 2024), section 3; the buffer of ABM's program",
+    about=ABOUT,
+    measure=figure1.RUN,
+    points=tuple(_point(load, buffer) for buffer in BUFFERS for load in (0.3, 0.4)),
+    schemes=(DT, ABM, CBM),
+    scales={
+        "quick": Scale((1, 2, 3), ("duration=450ms",)),
+        "full": figure1.SCALES["full"],
+    },
+    plot=Variants((WithTimeout(SECTION + "incast"), INCAST, replace(INCAST, p=0.999)), "where"),
     is_of_paper=False,
 )

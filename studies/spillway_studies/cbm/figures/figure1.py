@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from spillway_studies.cbm.figures import setup
-from spillway_studies.cbm.figures.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
 from spillway_studies.cbm.figures.wastage import FREE_WHEN_LOST
 from spillway_studies.claims import (
     Apart,
@@ -11,13 +9,89 @@ from spillway_studies.claims import (
     Figure,
     Lines,
     Near,
+    Number,
     Over,
     Panel,
     Reduction,
+    Run,
+    Scale,
     Scheme,
     Tail,
     along,
 )
+from spillway_studies.claims.samples import SECTION
+
+# The network, the schemes, the percentiles --------------------------------------------------------
+
+
+RUN = Run("cbm", ("record.drops=true",), also="spillway_studies.cbm.figures.wastage:numbers")
+"""The network and traffic of section 3; the scenario's file says what is not in the text."""
+
+
+def run(*assignments: str) -> Run:
+    """The same with further assignments."""
+    return replace(RUN, assignments=(*RUN.assignments, *assignments))
+
+
+UNCONTROLLED = (
+    'traffic.incast={name="incast", kind="incast", places="24..31", priority=3, '
+    'queries_per_host_per_s=8, burst="30%", fan_in=8, senders="next-rack", '
+    'transport="timely", min_rate="10Gbps"}'
+)
+"""Incast at the line's rate: TIMELY's least rate leaves it nothing to control."""
+
+STRICT = ("switch.scheduling=strict",)
+"""Queues in the order of their numbers: acks, Cubic, DCTCP, theta-PowerTCP."""
+
+# The text gives no alpha. Half for data and 64 for first round trips are ABM's; its program has 1
+# for the queue of acks.
+DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[1, 0.5]"), style=0)
+ABM = Scheme(
+    "ABM",
+    (
+        "switch.sharing=abm",
+        "switch.sharing.alpha=[1, 0.5]",
+        "switch.sharing.alpha_first_rtt=64",
+    ),
+    style=1,
+)
+CBM = Scheme("CBM", ("switch.sharing=cbm", "switch.sharing.alpha=0.5"), style=3)
+PER_PORT = Scheme(
+    "CBM, B of a port",
+    ("switch.sharing=cbm", "switch.sharing.alpha=0.5", "switch.sharing.buffer_of=port"),
+    style=4,
+)
+ALL = (DT, ABM, CBM, PER_PORT)
+
+CUBIC = Tail(SECTION + "cubic", 0.99)
+DCTCP = Tail(SECTION + "dctcp", 0.99)
+INCAST = Tail(SECTION + "incast", 0.99)
+OCCUPANCY = Number("buffer_occupancy.p99", "buffer occupancy p99", "% of the buffer", 100)
+
+PANELS = (
+    Panel(CUBIC, "(a) Cubic, p99", is_log=True),
+    Panel(DCTCP, "(b) DCTCP, p99", is_log=True),
+    Panel(INCAST, "(c) theta-PowerTCP, p99", is_log=True),
+    Panel(OCCUPANCY, "(d) leaf buffers, p99"),
+    Panel(FREE_WHEN_LOST, "(e) free when a byte is lost"),
+)
+
+# 512 queries per second are expected: 460 in 0.9 s.
+SCALES = {
+    "quick": Scale((1, 2, 3), ("duration=300ms",)),
+    "full": Scale((1, 2, 3, 4, 5), ("duration=3s",)),
+}
+HEADLINES = SCALES | {"page": SCALES["full"]}
+"""The scales of figures that the abstract rests on."""
+
+ABOUT = (
+    "The text names no percentile: the 99th is that of the like figure of ABM, by the same "
+    "authors. Nor alpha, nor the incast: choices, in the scenario's file."
+)
+
+
+# The figure ---------------------------------------------------------------------------------------
+
 
 LOADS = along(
     "load",
@@ -42,7 +116,7 @@ def _claim(
 
 def _claims(scheme: Scheme, p: float = 0.99) -> tuple[Claim, ...]:
     """The paper's claims about CBM, applied to this form of it and to this percentile."""
-    cubic, dctcp, incast = (replace(tail, p=p) for tail in (setup.CUBIC, setup.DCTCP, setup.INCAST))
+    cubic, dctcp, incast = (replace(tail, p=p) for tail in (CUBIC, DCTCP, INCAST))
     at_10, at_30, at_50 = (Over({"load": load}) for load in (0.1, 0.3, 0.5))
     best = Over(take="largest")
     claims = (
@@ -100,11 +174,11 @@ FIGURE = Figure(
     title="Cubic, DCTCP and theta-PowerTCP in priorities of their own",
     source="CBM (CoNEXT-SW 2024), Figure 1, section 3",
     about='"B represents the available buffer per port" is read both ways. ' + ABOUT,
-    measure=setup.RUN,
+    measure=RUN,
     points=LOADS,
     schemes=ALL,
-    scales=setup.HEADLINES,
-    plot=Lines(setup.PANELS, "load", "load of Cubic, of the uplinks"),
+    scales=HEADLINES,
+    plot=Lines(PANELS, "load", "load of Cubic, of the uplinks"),
     claims=tuple(
         claim for scheme in (CBM, PER_PORT) for claim in (*_claims(scheme), *_wastage(scheme))
     ),
@@ -118,12 +192,12 @@ WITHOUT_CONTROL = replace(
     about="In ABM's public program the parameters of theta-PowerTCP are set where nothing reads "
     "them: its senders send at their line's rate, whatever is delayed or lost. Here TIMELY does, "
     "whose least rate is that of the line; what is lost it repairs. " + ABOUT,
-    measure=setup.run(setup.UNCONTROLLED),
-    scales=setup.SCALES,
+    measure=run(UNCONTROLLED),
+    scales=SCALES,
     plot=Lines(
         tuple(
             replace(panel, title=panel.title.replace("theta-PowerTCP", "incast"))
-            for panel in setup.PANELS
+            for panel in PANELS
         ),
         "load",
         "load of Cubic, of the uplinks",
@@ -136,7 +210,7 @@ def _at(name: str, p: float) -> Figure:
     """The same runs with another percentile."""
     panels = tuple(
         Panel(replace(panel.metric, p=p), panel.title.replace("p99", f"p{100 * p:g}"), is_log=True)
-        for panel in setup.PANELS
+        for panel in PANELS
         if isinstance(panel.metric, Tail)
     )
     return replace(

@@ -5,8 +5,6 @@ it loses a packet only if there is no room for it. So the waste is the buffer th
 packet is lost all the same.
 """
 
-from __future__ import annotations
-
 import string
 import tomllib
 from collections.abc import Mapping

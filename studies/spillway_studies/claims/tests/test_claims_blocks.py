@@ -22,13 +22,12 @@ from spillway_studies.claims import (
     blocks,
     finding,
     harness,
-    published,
     samples,
     write,
 )
 from spillway_studies.claims.claim import Verdict
 from spillway_studies.claims.finding import Finding
-from spillway_studies.claims.published import Published, UnpublishedError, publish
+from spillway_studies.claims.write import Published, UnpublishedError, publish
 from spillway_studies.references import blocks as references
 
 COMMAND = "spillway reproduce tiny/bursts --scale quick"
@@ -61,7 +60,7 @@ def summary(kept):
 @pytest.fixture
 def home(monkeypatch, tmp_path):
     """A folder in place of the studies' own, and a catalogue with the small figure."""
-    monkeypatch.setattr(published, "HOME", tmp_path / "studies")
+    monkeypatch.setattr(write, "HOME", tmp_path / "studies")
     monkeypatch.setitem(catalogue.PAPERS, "tiny", (figures.BURSTS,))
     (tmp_path / "studies" / "tiny").mkdir(parents=True)
     return tmp_path / "studies"
@@ -364,14 +363,14 @@ def test_of_single_runs_is_kept_what_a_page_tells(computed):
 @pytest.mark.usefixtures("home")
 def test_publishing_that_fails_leaves_what_was_there(computed, monkeypatch):
     published_of(computed[2])
-    folder = published.place(NAME).parent
+    folder = write.place(NAME).parent
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert before
 
     def fail(_: object) -> str:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(published, "_lines", fail)
+    monkeypatch.setattr(write, "_in_lines", fail)
     with pytest.raises(OSError, match="the disk is full"):
         published_of(computed[2])
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
@@ -453,7 +452,7 @@ def test_what_was_only_printed_is_told_so_and_its_plot_copied(home, summary, tmp
 
 # The studies' pages ------------------------------------------------------------------------------
 
-STUDIES = published.HOME.parent
+STUDIES = write.HOME.parent
 PAGES = sorted(STUDIES.rglob("*.md"))
 FIGURES = {figure.name: figure for figure in catalogue.every()}
 OF_FIGURES = ("claims", "choices", "grid", "numbers", "plot")

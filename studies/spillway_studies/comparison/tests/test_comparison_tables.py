@@ -17,7 +17,6 @@ from spillway_studies.claims import (
     Scheme,
     along,
     harness,
-    published,
     side_by_side,
     style_of,
     write,
@@ -174,7 +173,7 @@ def tiny(name, points):
 @pytest.fixture
 def home(monkeypatch, tmp_path):
     """A folder in place of the studies' own: nothing is published there."""
-    monkeypatch.setattr(published, "HOME", tmp_path / "studies")
+    monkeypatch.setattr(write, "HOME", tmp_path / "studies")
     (tmp_path / "studies" / "comparison").mkdir(parents=True)
     return tmp_path / "studies"
 
@@ -194,7 +193,7 @@ def made(home, monkeypatch, tmp_path):
     for results in computed:
         assert results.samples() is None, "of flows nothing is kept"
         summary = write.document(results, write.findings(results), "quick")
-        published.publish(results, summary, "")
+        write.publish(results, summary, "")
         summaries.append(summary)
     return summaries
 
@@ -215,7 +214,7 @@ def test_the_tables_are_of_what_is_published(made):
 
 def test_what_all_networks_share_needs_all_networks(made, monkeypatch):
     for of_all in (tables.regret, tables.plot):
-        with pytest.raises(published.UnpublishedError, match="no numbers of comparison/cbm"):
+        with pytest.raises(write.UnpublishedError, match="no numbers of comparison/cbm"):
             of_all()
     monkeypatch.setattr(tables, "CLASSES", {"credence": ("short", "long", "incast")})
     assert cells(tables.regret())[0][1:] == [
@@ -242,7 +241,7 @@ def test_what_is_not_published_is_told_with_the_command(name, tmp_path):
 def test_the_page_has_a_place_for_every_comparison():
     names = [figure.short_name for figure in catalogue.find("comparison")]
     assert names == [*tables.CLASSES, *tables.SWEEPS]
-    page = (published.HOME / "comparison/paper.md").read_text(encoding="utf-8")
+    page = (write.HOME / "comparison/paper.md").read_text(encoding="utf-8")
     asked = [body.strip().replace("\n", ", ") for _, body in pages.BLOCK.findall(page)]
     of_all = {f"comparison, table = {what}" for what in ("plot", "regret")}
     assert of_all | {f"comparison/{name}" for name in names} <= {*asked}

@@ -1,6 +1,7 @@
-"""Choices that the paper leaves open: each is changed once, to see which verdicts flip."""
+"""What the paper leaves open, and what the authors' program does otherwise."""
 
 from dataclasses import replace
+from functools import partial
 
 from spillway_studies.claims import (
     Alike,
@@ -10,14 +11,19 @@ from spillway_studies.claims import (
     Over,
     Point,
     Reduction,
+    Run,
     Share,
     Variants,
+    along,
     choice,
     product,
 )
-from spillway_studies.credence.figures import setup
-from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
+from spillway_studies.credence.figures import figure7, setup
+from spillway_studies.credence.figures.setup import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway_studies.references import abm_program
+
+# Choices: each is changed once, to see which verdicts flip ----------------------------------------
+
 
 _C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
 
@@ -46,11 +52,8 @@ CHOICES = (
     choice("of that, first packets scaled, alpha 1024", of={_A: abm_program.FIRST_PACKETS}),
 )
 
-
-def setting(name: str, *assignments: str) -> Point:
-    """A setting at which choices are tested."""
-    return Point({"setting": name}, assignments, {"setting": name})
-
+setting = partial(choice, axis="setting")
+"""A setting at which choices are tested."""
 
 _LOAD_40 = (
     setting("load 40%, burst 50%"),
@@ -162,4 +165,96 @@ AT_LOAD_80 = replace(
     title="What the paper leaves open, with websearch at 80%",
     points=product(_LOAD_80, CHOICES),
     claims=claims_of(CHOICES, _LOAD_80, (*EVERYWHERE, long_flows(0.4934))),
+)
+
+
+# The differences between the authors' program and the text, one by one and all together -----------
+
+
+_ABM_OF_PROGRAM = replace(ABM, assignments=(*ABM.assignments, *abm_program.ALL))
+_CREDENCE_OF_PROGRAM = ("switch.sharing.thresholds=code",)
+
+# Those that `credence/choices` does not have; it has the windows, slow start, K and the racks.
+DIFFERENCES = (
+    choice(AS_IT_IS),
+    choice(
+        "K = 10 packets, marking from there on",
+        "switch.aqm.threshold=10pkt",
+        "switch.aqm.at_threshold=mark",
+    ),
+    choice(
+        "segments of 1400 bytes, headers of 66",
+        "transport.mss=1400B",
+        "transport.header=66B",
+        "transport.ack_size=66B",
+        "switch.uncounted_bytes=34B",
+    ),
+    choice("base RTT 24 us", "topology.base_rtt=24us"),
+    choice("spines' buffers as large as leaves'", "switch.spine.buffer=1024000B"),
+    choice("one hash for all switches", "routing.hash_seeds=same"),
+    choice("no limit on what hosts queue", "transport.host_backlog=unlimited"),
+    choice("windows down to one packet", "transport.min_window=1pkt"),
+    choice("reductions spread over a round trip", "transport.reduction=proportional-ns3"),
+    choice("websearch shakes hands", "traffic.websearch.handshake=true"),
+)
+_AT = (setting("load 40%, burst 50%"),)
+_PROGRAM = "What the program does otherwise than the text: "
+
+ONE_BY_ONE = Figure(
+    name="credence/differences",
+    title="The authors' program, one difference at a time",
+    source="inet-tub/ns3-datacenter, examples/Credence, beside Credence (NSDI 2024), section 4.1",
+    about=f"{_PROGRAM}each alone, all else being as in the scenario. {ABOUT}",
+    measure=setup.RUN,
+    points=product(_AT, DIFFERENCES),
+    schemes=(DT, ABM, LQD, CREDENCE),
+    scales=setup.SCALES,
+    plot=PLOT,
+    claims=claims_of(DIFFERENCES, _AT, (*EVERYWHERE, long_flows(0.1202))),
+    is_of_paper=False,
+)
+
+_POINTS = product(
+    along("load", (0.4, 0.8), "traffic.websearch.load={}", label="load {:.0%}"),
+    along("burst_percent", (50.0, 100.0), "traffic.incast.burst={:g}%", label="burst {:g}%"),
+)
+# Long flows compared with ABM: the text gives a number at 80% load, and the mean over bursts.
+_LONG = {0.4: 0.1202, 0.8: 0.4934}
+
+ALL_AT_ONCE = replace(
+    ONE_BY_ONE,
+    name="credence/program",
+    title="The authors' program, all differences at once",
+    about=f"{_PROGRAM}all at once (`credence-code`), ABM's and Credence's own among them. {ABOUT}",
+    measure=Run("credence-code"),
+    points=_POINTS,
+    schemes=(
+        DT,
+        _ABM_OF_PROGRAM,
+        LQD,
+        replace(CREDENCE, assignments=(*CREDENCE.assignments, *_CREDENCE_OF_PROGRAM)),
+    ),
+    plot=None,
+    claims=tuple(
+        replace(claim, says=f"{claim.says} ({point.label})", over=Over(point.values))
+        for point in _POINTS
+        for claim in (
+            *EVERYWHERE,
+            long_flows(_LONG[float(point.values["load"])]),
+        )
+    ),
+)
+
+POWERTCP = replace(
+    figure7.POWERTCP,
+    name="credence/figure8-program",
+    title="Bursts of incast, under PowerTCP and ABM as in the authors' program",
+    source="inet-tub/ns3-datacenter, examples/Credence, beside Credence (NSDI 2024), Figure 8",
+    about="PowerTCP aims at 95% of a port's rate and takes its current for at least half of it; "
+    f"ABM adds up how full queues are. All else is as in Figure 8. {ABOUT}",
+    measure=replace(
+        setup.POWERTCP, assignments=("transport.eta=0.95", "transport.least_current=0.5")
+    ),
+    schemes=(DT, _ABM_OF_PROGRAM, LQD, CREDENCE),
+    is_of_paper=False,
 )

@@ -15,7 +15,7 @@ from spillway_studies.claims import (
     product,
 )
 from spillway_studies.credence.figures import setup
-from spillway_studies.credence.figures.schemes import ABOUT, CREDENCE, LQD
+from spillway_studies.credence.figures.setup import ABOUT, CREDENCE, LQD
 
 # Only predictions are flipped; a packet that needs none keeps its outcome.
 POINTS = along(

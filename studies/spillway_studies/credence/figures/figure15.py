@@ -1,7 +1,5 @@
 """Figure 15: the gain from more trees."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +20,7 @@ from spillway_studies.claims import (
     along,
     basis,
 )
-from spillway_studies.credence.figures.traces import MORE_QUERIES, traced
+from spillway_studies.credence.figures.models import MORE_QUERIES, traced
 
 PAPERS = Scheme("two features, split at random", style=3)
 OURS = Scheme("four features, another seed", style=2)

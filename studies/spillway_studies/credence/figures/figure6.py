@@ -1,8 +1,17 @@
-"""Figure 6: loads of websearch, with incasts of half a buffer."""
+"""Figures 6 and 12: loads of websearch, with incasts of half a buffer."""
 
-from spillway_studies.claims import Alike, Claim, Figure, Lines, Near, Over, Reduction
+from spillway_studies.claims import (
+    Alike,
+    Claim,
+    Distributions,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Reduction,
+)
 from spillway_studies.credence.figures import setup
-from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
+from spillway_studies.credence.figures.setup import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 
 _C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
 
@@ -105,4 +114,21 @@ FIGURE = Figure(
     scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "load", "load of websearch"),
     claims=CLAIMS,
+)
+
+
+# Figure 12: distributions of slowdowns for all loads, from the same runs --------------------------
+
+
+DISTRIBUTIONS = Figure(
+    name="credence/figure12",
+    title="Distributions of slowdowns, by load",
+    source="Credence (NSDI 2024), Figure 12, appendix D",
+    about="Burst 50% of the leaf's buffer, DCTCP. The paper says nothing in numbers about it. "
+    + ABOUT,
+    measure=setup.RUN,
+    points=setup.LOADS,
+    schemes=ALL,
+    scales=setup.HEADLINES,
+    plot=Distributions(),
 )

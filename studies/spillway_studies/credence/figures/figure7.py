@@ -1,8 +1,18 @@
-"""Figure 7: bursts of incast, with websearch at 40%."""
+"""Figures 7, 8, 11 and 13: bursts of incast, with websearch at 40%."""
 
-from spillway_studies.claims import Alike, Apart, Claim, Figure, Lines, Near, Over, Reduction
+from spillway_studies.claims import (
+    Alike,
+    Apart,
+    Claim,
+    Distributions,
+    Figure,
+    Lines,
+    Near,
+    Over,
+    Reduction,
+)
 from spillway_studies.credence.figures import setup
-from spillway_studies.credence.figures.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
+from spillway_studies.credence.figures.setup import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 
 _C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
 _SMALLEST, _LARGEST = Over({"burst_percent": 12.5}), Over({"burst_percent": 100.0})
@@ -112,4 +122,100 @@ FIGURE = Figure(
     scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "burst_percent", "burst, of the leaf's buffer"),
     claims=CLAIMS,
+)
+
+
+# Figure 11: distributions of slowdowns for four bursts, from the same runs ------------------------
+
+
+DISTRIBUTIONS = Figure(
+    name="credence/figure11",
+    title="Distributions of slowdowns, by burst",
+    source="Credence (NSDI 2024), Figure 11, appendix D",
+    about="Websearch at 40%, DCTCP. The paper says nothing in numbers about it. " + ABOUT,
+    measure=setup.RUN,
+    points=tuple(
+        point for point in setup.BURSTS if point.values["burst_percent"] in (12.5, 25.0, 50.0, 75.0)
+    ),
+    schemes=ALL,
+    scales=setup.HEADLINES,
+    plot=Distributions(),
+)
+
+
+# Figure 8: the same under PowerTCP ----------------------------------------------------------------
+
+
+_C, _D, _A = CREDENCE.name, DT.name, ABM.name
+_LARGEST = Over({"burst_percent": 100.0})
+
+_UNDER_POWERTCP = (
+    Claim(
+        "Incast flows finish sooner than under DT",
+        "section 4.2 on burst absorption, Figure 8(a)",
+        Reduction(setup.INCAST, new=_C, old=_D),
+        Near(0.9327),
+    ),
+    Claim(
+        "Incast flows finish sooner than under ABM",
+        "section 4.2 on burst absorption, Figure 8(a)",
+        Reduction(setup.INCAST, new=_C, old=_A),
+        Near(0.9336),
+    ),
+    Claim(
+        "Long flows finish sooner than under DT",
+        "section 4.2 on long flows, Figure 8(c)",
+        Reduction(setup.LONG, new=_C, old=_D),
+        Near(0.0331),
+    ),
+    Claim(
+        "Long flows finish sooner than under ABM",
+        "section 4.2 on long flows, Figure 8(c)",
+        Reduction(setup.LONG, new=_C, old=_A),
+        Near(0.1735),
+    ),
+    Claim(
+        "With the largest bursts, long flows finish sooner than under DT",
+        "section 4.2 on long flows, Figure 8(c)",
+        Reduction(setup.LONG, new=_C, old=_D),
+        Near(0.0549),
+        _LARGEST,
+    ),
+    Claim(
+        "With the largest bursts, long flows finish sooner than under ABM",
+        "section 4.2 on long flows, Figure 8(c)",
+        Reduction(setup.LONG, new=_C, old=_A),
+        Near(0.2409),
+        _LARGEST,
+    ),
+)
+
+POWERTCP = Figure(
+    name="credence/figure8",
+    title="Bursts of incast, with websearch at 40%, under PowerTCP",
+    source="Credence (NSDI 2024), Figure 8, section 4.2",
+    about="PowerTCP. The text has bursts from 10% to 100% of the leaf's buffer; those of the "
+    "authors' program are taken, in steps of 12.5%. Flows begin with their line's rate. " + ABOUT,
+    measure=setup.POWERTCP,
+    points=setup.BURSTS,
+    schemes=ALL,
+    scales=setup.OTHERS,
+    plot=Lines(setup.PANELS, "burst_percent", "burst, of the leaf's buffer"),
+    claims=_UNDER_POWERTCP,
+)
+
+
+# Figure 13: distributions of slowdowns under PowerTCP, from the runs of Figure 8 ------------------
+
+
+POWERTCP_DISTRIBUTIONS = Figure(
+    name="credence/figure13",
+    title="Distributions of slowdowns under PowerTCP, by burst",
+    source="Credence (NSDI 2024), Figure 13, appendix D",
+    about="Websearch at 40%, PowerTCP. The paper says nothing in numbers about it. " + ABOUT,
+    measure=setup.POWERTCP,
+    points=setup.BURSTS,
+    schemes=ALL,
+    scales=setup.OTHERS,
+    plot=Distributions(),
 )

@@ -14,7 +14,7 @@ from spillway_studies.claims import (
     Within,
 )
 from spillway_studies.credence.figures import setup
-from spillway_studies.credence.figures.schemes import ABM, ABOUT, CREDENCE
+from spillway_studies.credence.figures.setup import ABM, ABOUT, CREDENCE
 
 
 def _point(link_delay_us: int) -> Point:

@@ -10,15 +10,64 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from spillway.run.run import run
 from spillway.tasks.run import Report
 from spillway_studies.claims import Figure, Scale, Scheme, basis
 from spillway_studies.credence.figures import figure7, figure10, setup
-from spillway_studies.credence.figures.schemes import CREDENCE, LQD
-from spillway_studies.credence.figures.traces import MORE_QUERIES, traced, wait
+from spillway_studies.credence.figures.setup import CREDENCE, LQD
 
 if TYPE_CHECKING:
     from spillway.learning.oracle import Model
     from spillway.learning.oracle.trace import Trace
+
+# Traces of LQD's drops under the paper's training scenario, each recorded once --------------------
+
+
+MORE_QUERIES = ("traffic.incast.queries_per_host_per_s=20",)
+"""Ten times as many queries as in the paper: then leaves drop as much as spines do."""
+
+_LOCK_OF_TRACES = threading.Lock()
+TRACES: dict[tuple[int, str, int, tuple[str, ...]], Trace] = {}
+"""Recorded traces, by seed, duration, sampling and traffic."""
+
+
+def wait(report: Report, lock: threading.Lock) -> None:
+    """Acquires a lock, and can be interrupted while it waits."""
+    while not lock.acquire(timeout=0.1):
+        report(None)
+
+
+def traced(
+    report: Report, seed: int, duration: str, one_in: int, traffic: tuple[str, ...] = ()
+) -> Trace:
+    """A trace under the paper's training scenario, with other traffic if it is given."""
+    wait(report, _LOCK_OF_TRACES)
+    try:
+        key = (seed, duration, one_in, traffic)
+        if key not in TRACES:
+            TRACES[key] = _recorded(report, *key)
+        return TRACES[key]
+    finally:
+        _LOCK_OF_TRACES.release()
+
+
+def _recorded(
+    report: Report, seed: int, duration: str, one_in: int, traffic: tuple[str, ...]
+) -> Trace:
+    from spillway.learning.oracle.default import find
+    from spillway.learning.oracle.trace import load
+
+    sampling = f"record.oracle_trace_sample={one_in}"
+    recipe = find("default")
+    settings = (*recipe.settings, f"duration={duration}", sampling, *traffic)
+    with TemporaryDirectory(prefix="spillway-traces-") as folder:
+        place = Path(folder, "run")
+        run(recipe.scenario, seed=seed, set=settings, out=place, progress=report)
+        return load(place)
+
+
+# Models -------------------------------------------------------------------------------------------
+
 
 SEED = 1001
 """The seed of training data, far from those of the runs."""

@@ -10,7 +10,7 @@ import pytest
 from spillway.learning.oracle import default as recipe
 from spillway.theory.slotted import Arrivals, flipped, run
 from spillway_studies.claims import Cache, Scale, along, harness
-from spillway_studies.credence.figures import figure3, figure14, figure15, models, table1, traces
+from spillway_studies.credence.figures import figure3, figure14, figure15, models, table1
 
 
 def nothing(_: object) -> None:
@@ -78,15 +78,15 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
     own = recipe.find("default")
     smaller = replace(own, settings=(*own.settings, *small))
     monkeypatch.setitem(recipe.RECIPES, "default", smaller)
-    monkeypatch.setattr(traces, "TRACES", {})
+    monkeypatch.setattr(models, "TRACES", {})
     figure = replace(
         figure15.FIGURE,
         points=along("trees", (2, 4)),
         scales={"quick": Scale((1,), parameters={"duration": "4ms", "one_in": 3})},
     )
     (results,) = harness.compute(harness.plan([figure], "quick"), Cache(tmp_path), jobs=2)
-    recorded = {(1, "4ms", 3, ()), (1001, "4ms", 3, ()), (1, "4ms", 3, traces.MORE_QUERIES)}
-    assert set(traces.TRACES) == recorded
+    recorded = {(1, "4ms", 3, ()), (1001, "4ms", 3, ()), (1, "4ms", 3, models.MORE_QUERIES)}
+    assert set(models.TRACES) == recorded
     for scheme in figure.schemes:
         for place in range(2):
             (outcome,) = results.at(place, scheme.name).values()
@@ -111,7 +111,7 @@ def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     monkeypatch.setitem(recipe.RECIPES, "default", tiny)
     queries = ("traffic.incast.queries_per_host_per_s=1000",)
     monkeypatch.setattr(models, "MORE_QUERIES", queries)
-    monkeypatch.setattr(traces, "TRACES", {})
+    monkeypatch.setattr(models, "TRACES", {})
     monkeypatch.setattr(models, "_FOLDERS", {})
     assignments = (
         "duration=2ms",
@@ -135,6 +135,6 @@ def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
         assert asked["LQD"] is None and asked["Credence"] == "default"
         assert set(asked[models.TIERS.name]) == set(asked[models.TWO.name]) == {"leaf", "spine"}
         assert any(name[-1].isdigit() for name in asked[models.SWITCHES.name])
-    assert len(models._FOLDERS) == 3 and len(traces.TRACES) == 2
+    assert len(models._FOLDERS) == 3 and len(models.TRACES) == 2
     for folder in models._FOLDERS.values():
         folder.cleanup()

@@ -13,7 +13,7 @@ from spillway.learning.oracle import default as recipe
 from spillway.scenario.fates import FEATURES
 from spillway.scenario.scenario import Scenario
 from spillway_studies.claims import Scheme
-from spillway_studies.credence.figures import figure15, models, traces
+from spillway_studies.credence.figures import figure15, models
 
 TIERS = "a model for each tier, ten times the queries"
 SWITCHES = "a model for each switch"
@@ -117,10 +117,10 @@ def test_all_learn_under_the_paper_s_training_scenario(monkeypatch):
     def run(scenario, *, seed, set, out, progress):
         raise AskedError(seed, resolved(Scenario.load(scenario).set(*set)))
 
-    monkeypatch.setattr(traces, "run", run)
-    monkeypatch.setattr(traces, "TRACES", {})
+    monkeypatch.setattr(models, "run", run)
+    monkeypatch.setattr(models, "TRACES", {})
     with pytest.raises(AskedError) as found:
-        traces.traced(lambda _: None, 1001, "250ms", 50, traces.MORE_QUERIES)
+        models.traced(lambda _: None, 1001, "250ms", 50, models.MORE_QUERIES)
     seed, settings = found.value.args
     assert seed == 1001
     websearch, incast = settings["traffic"]

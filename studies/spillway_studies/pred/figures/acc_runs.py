@@ -1,9 +1,8 @@
 """The runs of Figures 16 and 17: PRED, and agents of ACC that explore more or less."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from spillway.result.result import Result
 from spillway.run.run import run
 from spillway.scenario.scenario import Scenario
 from spillway_studies.claims import Number, Point, Scheme, along, basis, product, samples
-from spillway_studies.pred.figures import agents, star
+from spillway_studies.pred.figures import star
 
 TRAINING, OTHER = "the trace of training", "other traces"
 TRAINED_ON = 1
@@ -112,8 +111,7 @@ def point(
     """Numbers of a run. The seed is that of the training, and of the trace if that is another."""
     aqm = _AQMS.get(scheme)
     if aqm is None:
-        file = agents.path(_AGENTS[scheme], 1 if scheme in _ALONE else seed)
-        model = json.dumps(str(file))
+        model = json.dumps(str(agent(_AGENTS[scheme], 1 if scheme in _ALONE else seed)))
         aqm = f'{{ kind = "acc", model = {model}, exploration = {exploration} }}'
     scenario = Scenario.load("acc-incast").set(
         f"switch.aqm={aqm}",
@@ -126,6 +124,14 @@ def point(
         f"record.aqm_interval={_STEP_US}us",
     )
     return numbers(run(scenario, progress=report))
+
+
+def agent(name: str, number: int) -> Path:
+    """The file of an agent: a way of training, and the number of the training.
+
+    `make rl` made them; each has its command in it.
+    """
+    return Path(__file__).parent / "agents" / f"{name}-{number}.safetensors"
 
 
 def numbers(result: Result) -> dict[str, float]:

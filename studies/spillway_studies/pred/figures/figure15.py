@@ -1,7 +1,5 @@
 """Figure 15: the queue over time under each scheme."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from spillway.result.result import Result
@@ -19,7 +17,6 @@ from spillway_studies.claims import (
     basis,
 )
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import (
     AMPLITUDE,
     CODEL,
@@ -131,15 +128,15 @@ FIGURE = Figure(
     points=along("senders", (SENDERS,), label="{} senders"),
     schemes=(ECN, ECN_SHARP, CODEL, FCS, QLA, PRED, PRED_80),
     scales=SCALES,
-    plot=Overlaid(
+    plot=star.Overlaid(
         (
-            Panel(
+            star.Series(
                 "(a)",
                 "packets",
                 "queue",
                 (ECN.name, ECN_SHARP.name, CODEL.name, PRED.name, PRED_80.name),
             ),
-            Panel("(b)", "packets", "queue", (FCS.name, QLA.name, PRED.name, PRED_80.name)),
+            star.Series("(b)", "packets", "queue", (FCS.name, QLA.name, PRED.name, PRED_80.name)),
         ),
         (MEAN, DEVIATION, AMPLITUDE, TAIL, GOODPUT, LAMBDA, LEAST, FLOWS),
     ),

@@ -1,7 +1,5 @@
 """Figure 19: PRED beside HPCC."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +20,6 @@ from spillway_studies.claims import (
     samples,
 )
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 
 _MORE_MS, _END_MS, _STEP_US = 20, 40, 20
 _SETTLED_MS = 5
@@ -115,10 +112,10 @@ FIGURE = Figure(
         name: star.lasting(0, _END_MS, seeds)
         for name, seeds in (("quick", (1, 2, 3)), ("full", (1, 2, 3, 4, 5)))
     },
-    plot=Overlaid(
+    plot=star.Overlaid(
         (
-            Panel("queue", "packets", "queue"),
-            Panel("throughput", "Gbps", "gbps"),
+            star.Series("queue", "packets", "queue"),
+            star.Series("throughput", "Gbps", "gbps"),
         ),
         (BEFORE, AFTER, PEAK, USED),
     ),

@@ -1,7 +1,5 @@
 """Figure 21: PRED with DCQCN, over the number of flows and over time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from spillway.result.result import Result
@@ -13,6 +11,7 @@ from spillway_studies.claims import (
     Lines,
     Number,
     Over,
+    Panel,
     Plain,
     Point,
     Reduction,
@@ -23,9 +22,7 @@ from spillway_studies.claims import (
     choice,
     product,
 )
-from spillway_studies.claims import Panel as Metric
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import GOODPUT, LAMBDA, MEAN, PRED, PRED_80, TAIL
 
 SENDERS = 20
@@ -111,10 +108,10 @@ FIGURE = Figure(
     scales={"quick": star.lasting(100, 200, (1, 2, 3)), "full": star.lasting(100, 500)},
     plot=Lines(
         (
-            Metric(MEAN, "mean queue"),
-            Metric(TAIL, "99th percentile of the queue"),
-            Metric(GOODPUT, "throughput", is_close=True),
-            Metric(LAMBDA, "PRED's lambda"),
+            Panel(MEAN, "mean queue"),
+            Panel(TAIL, "99th percentile of the queue"),
+            Panel(GOODPUT, "throughput", is_close=True),
+            Panel(LAMBDA, "PRED's lambda"),
         ),
         "flows",
         "flows",
@@ -166,10 +163,10 @@ QUEUES = Figure(
         "quick": star.lasting(_BEGIN_MS, 120, (1, 2, 3)),
         "full": star.lasting(_BEGIN_MS, 500),
     },
-    plot=Overlaid(
+    plot=star.Overlaid(
         (
-            Panel("2 flows", "packets", "queue", tuple(scheme.name for scheme in _FEW)),
-            Panel("20 flows", "packets", "queue", tuple(scheme.name for scheme in _MANY)),
+            star.Series("2 flows", "packets", "queue", tuple(scheme.name for scheme in _FEW)),
+            star.Series("20 flows", "packets", "queue", tuple(scheme.name for scheme in _MANY)),
         ),
         (MEAN, TAIL, GOODPUT),
         begin_ms=_BEGIN_MS,

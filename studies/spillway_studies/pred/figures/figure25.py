@@ -1,7 +1,5 @@
 """Figure 25: how many flows PRED counts, by the period of the count."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from spillway.result.result import Result
@@ -17,7 +15,6 @@ from spillway_studies.claims import (
     basis,
 )
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 
 FLOWS = 18
 _RTT_US = 80
@@ -82,8 +79,8 @@ FIGURE = Figure(
         name: star.lasting(5, _END_MS, seeds)
         for name, seeds in (("quick", (1, 2, 3)), ("full", (1, 2, 3, 4, 5)))
     },
-    plot=Overlaid(
-        (Panel("flows counted", "flows", "flows"), Panel("queue", "packets", "queue")),
+    plot=star.Overlaid(
+        (star.Series("flows counted", "flows", "flows"), star.Series("queue", "packets", "queue")),
         (ALONE, BOTH, RESET),
         begin_ms=_BURST_MS - 2,
     ),

@@ -1,7 +1,5 @@
 """Figure 26: lambda over time as the workload changes, by the length of QLA's trials."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +21,6 @@ from spillway_studies.claims import (
 )
 from spillway_studies.pred.figures import star
 from spillway_studies.pred.figures.figure4 import LARGE, SENDERS, SMALL, regular, rounds
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 
 _PHASE_MS, _STEP_US = 1000, 10_000
 _CYCLE_MS = 32
@@ -160,8 +157,8 @@ FIGURE = Figure(
         "quick": star.lasting(0, 3000, (1, 2, 3)),
         "full": star.lasting(0, 3000),
     },
-    plot=Overlaid(
-        (Panel("lambda", "per 100 KB", "lambda"), Panel("min", "packets", "min")),
+    plot=star.Overlaid(
+        (star.Series("lambda", "per 100 KB", "lambda"), star.Series("min", "packets", "min")),
         (FALL, RISE, TIME, WHOLE, UNREST, star.LEAST),
     ),
     claims=tuple(

@@ -8,15 +8,14 @@ from spillway_studies.claims import (
     Figure,
     Lines,
     Over,
+    Panel,
     Plain,
     Reduction,
     Scheme,
     along,
     basis,
 )
-from spillway_studies.claims import Panel as Metric
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import AMPLITUDE, ECN, GOODPUT, MEAN
 
 GENTLE, STEEP = star.red(0.65, 6), star.red(1.65, 7)
@@ -40,9 +39,9 @@ FIGURE = Figure(
     scales={"quick": star.lasting(50, 150, (1, 2, 3)), "full": star.lasting(200, 1200)},
     plot=Lines(
         (
-            Metric(GOODPUT, "(a) throughput", is_close=True),
-            Metric(MEAN, "(a) mean queue"),
-            Metric(AMPLITUDE, "amplitude of the queue"),
+            Panel(GOODPUT, "(a) throughput", is_close=True),
+            Panel(MEAN, "(a) mean queue"),
+            Panel(AMPLITUDE, "amplitude of the queue"),
         ),
         "flows",
         "flows",
@@ -126,10 +125,10 @@ QUEUES = Figure(
     points=along("senders", (20,), label="{} senders"),
     schemes=(*_FEW, *_MANY),
     scales={"quick": star.lasting(_BEGIN_MS, 120, (1, 2, 3)), "full": star.lasting(_BEGIN_MS, 520)},
-    plot=Overlaid(
+    plot=star.Overlaid(
         (
-            Panel("2 flows", "packets", "queue", _of(_FEW)),
-            Panel("20 flows", "packets", "queue", _of(_MANY)),
+            star.Series("2 flows", "packets", "queue", _of(_FEW)),
+            star.Series("20 flows", "packets", "queue", _of(_MANY)),
         ),
         (MEAN, GOODPUT, AMPLITUDE),
         begin_ms=_BEGIN_MS,

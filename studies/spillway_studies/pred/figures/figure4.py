@@ -1,7 +1,5 @@
 """Figure 4: completion times of small and of large messages, over the slope of RED."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +25,6 @@ from spillway_studies.claims import (
     product,
 )
 from spillway_studies.pred.figures import star
-from spillway_studies.pred.figures.overlaid import Overlaid
-from spillway_studies.pred.figures.overlaid import Panel as Series
 
 SENDERS = 18
 SMALL, LARGE = "3KB..6KB", "30KB..600KB"
@@ -149,8 +145,8 @@ QUEUES = Figure(
     points=(_slope(0.65),),
     schemes=(FIRST, SECOND),
     scales={"quick": star.lasting(20, 220, (1, 2, 3)), "full": star.lasting(100, 1100)},
-    plot=Overlaid(
-        tuple(Series(each.name, "packets", "queue", (each.name,)) for each in (FIRST, SECOND)),
+    plot=star.Overlaid(
+        tuple(star.Series(each.name, "packets", "queue", (each.name,)) for each in (FIRST, SECOND)),
         (BUSY, EMPTY, star.MEAN, star.TAIL),
     ),
     claims=(

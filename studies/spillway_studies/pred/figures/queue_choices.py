@@ -1,7 +1,5 @@
 """What the text leaves open, and what it says without a figure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +18,6 @@ from spillway_studies.claims import (
     choice,
 )
 from spillway_studies.pred.figures import figure3, figure15, star
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 from spillway_studies.pred.figures.star import (
     AMPLITUDE,
     CODEL,
@@ -166,9 +163,9 @@ CONVERGENCE = Figure(
     points=along("flows", (figure15.SENDERS,), label="{} flows"),
     schemes=_LENGTHS,
     scales=_SETTLING,
-    plot=Overlaid(
+    plot=star.Overlaid(
         tuple(
-            Panel(f"trials of {scheme.name}", "per 100 KB", "lambda", (scheme.name,))
+            star.Series(f"trials of {scheme.name}", "per 100 KB", "lambda", (scheme.name,))
             for scheme in _LENGTHS
         ),
         (EARLY, LATE, WANDERING, MEAN, LEAST, GOODPUT),
@@ -189,8 +186,8 @@ PHI = replace(
     source="PRED (NSDI 2025), Figure 10(a), a picture without numbers",
     about="As `pred/convergence`, trials of 400 us.",
     schemes=_PHIS,
-    plot=Overlaid(
-        tuple(Panel(scheme.name, "per 100 KB", "lambda", (scheme.name,)) for scheme in _PHIS),
+    plot=star.Overlaid(
+        tuple(star.Series(scheme.name, "per 100 KB", "lambda", (scheme.name,)) for scheme in _PHIS),
         (EARLY, LATE, WANDERING, MEAN, LEAST, GOODPUT),
         every_seed=True,
     ),

@@ -1,7 +1,5 @@
 """The common parts of PRED's figures: networks, AQMs, loads, metrics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from spillway_studies.claims import MeanTime, Panel, Point, Run, Scale, Scheme, TailTime

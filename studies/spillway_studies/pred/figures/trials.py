@@ -1,7 +1,5 @@
 """What trials of QLA tell of the slope, by their length."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 

@@ -8,7 +8,7 @@ from spillway import Simulation, _core
 from spillway.learning.acc import variant
 from spillway.learning.acc.model import Model
 from spillway_studies.pred import figures as pred
-from spillway_studies.pred.figures import acc_runs, agents, figure16, star
+from spillway_studies.pred.figures import acc_runs, figure16, star
 
 FIVE = (1, 2, 3, 4, 5)
 SHIPPED = [
@@ -20,7 +20,7 @@ SHIPPED = [
 
 @pytest.mark.parametrize(("name", "number"), SHIPPED)
 def test_an_agent_tells_how_it_was_trained(name: str, number: int) -> None:
-    model = Model.load(agents.path(name, number))
+    model = Model.load(acc_runs.agent(name, number))
     told = model.provenance
     shape = variant.ACC if name == "acc-same" else variant.PRED
     assert told["variant"] == shape.name
@@ -34,12 +34,12 @@ def test_an_agent_tells_how_it_was_trained(name: str, number: int) -> None:
 
 
 def test_nothing_else_is_shipped() -> None:
-    files = {file.name for file in agents.path("pred-same", 1).parent.glob("*.safetensors")}
+    files = {file.name for file in acc_runs.agent("pred-same", 1).parent.glob("*.safetensors")}
     assert files == {f"{name}-{number}.safetensors" for name, number in SHIPPED}
 
 
 def test_the_bundled_agents_are_two_of_them() -> None:
-    bundled = {"pred": agents.path("pred-other", 1), "acc": agents.path("acc-same", 1)}
+    bundled = {"pred": acc_runs.agent("pred-other", 1), "acc": acc_runs.agent("acc-same", 1)}
     assert _core.agents() == {name: file.read_bytes() for name, file in bundled.items()}
     shown = []
     for model in ("acc", bundled["acc"]):

@@ -7,10 +7,7 @@ from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import (
     choices,
     figure13,
-    figure14,
     figure18,
-    figure22,
-    figure23,
     setup,
 )
 
@@ -110,9 +107,11 @@ TIMES = {
 }
 
 
-@pytest.mark.parametrize("figure", [figure13, figure18, figure22, figure23])
+TIMED = (figure13.FIGURE, figure18.FIGURE, figure13.DATA_MINING, figure18.WEB_SEARCH)
+
+
+@pytest.mark.parametrize("figure", TIMED)
 def test_claims_have_the_times_of_the_text(figure):
-    figure = figure.FIGURE
     times = TIMES[figure.name]
     plain = {}
     for claim in figure.claims:
@@ -136,9 +135,9 @@ def test_claims_have_the_times_of_the_text(figure):
         assert (apart > 0.015) == ("by its percentage" in claim.variant), claim
 
 
-@pytest.mark.parametrize("figure", [figure13, figure14, figure18, figure22, figure23])
+@pytest.mark.parametrize("figure", [*TIMED, figure13.HALVES])
 def test_what_the_bound_of_min_does_is_told_beside(figure):
-    claims = figure.FIGURE.claims
+    claims = figure.claims
     new = [
         claim.formula.new
         for claim in claims
@@ -151,9 +150,9 @@ def test_what_the_bound_of_min_does_is_told_beside(figure):
 
 
 def test_a_claim_counts_once():
-    for figure in (figure13, figure18, figure22, figure23, choices):
+    for figure in (*TIMED, choices.FIGURE):
         first = {}
-        for claim in figure.FIGURE.claims:
+        for claim in figure.claims:
             about = claim.says, claim.formula.metric, isinstance(claim.formula, Excess)
             assert claim.is_again == (about in first), claim.says
             first[about] = claim

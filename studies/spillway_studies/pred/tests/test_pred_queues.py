@@ -29,7 +29,6 @@ from spillway_studies.pred.figures import (
     star,
     trials,
 )
-from spillway_studies.pred.figures.overlaid import Overlaid, Panel
 
 US, MS = 10**6, 10**9
 
@@ -318,8 +317,8 @@ def plotted(every_seed):
         for name in ("one", "two")
         for seed in (1, 2)
     }
-    plot = Overlaid(
-        (Panel("both", "packets", "queue"), Panel("one", "packets", "queue", ("one",))),
+    plot = star.Overlaid(
+        (star.Series("both", "packets", "queue"), star.Series("one", "packets", "queue", ("one",))),
         (Number("a", "a"),),
         begin_ms=10,
         every_seed=every_seed,

@@ -1,13 +1,13 @@
 """What the slides leave open: each is made another way, once."""
 
-from __future__ import annotations
-
+import itertools
 from dataclasses import replace
 
 from spillway_studies.claims import Claim, Figure, Metric, Number, Point, Variants, choice, product
 from spillway_studies.qclimb.figures import gains, setup
 from spillway_studies.qclimb.figures.bounds import BEST
 from spillway_studies.qclimb.figures.setup import (
+    DATAMINING,
     FACE_VALUE,
     PERFECT,
     PFABRIC,
@@ -179,4 +179,170 @@ SPRAYING = replace(
             *("abstract", (point.values for point in SPRAYED), PFABRIC.name),
         ),
     ),
+)
+
+
+# The simulated network ----------------------------------------------------------------------------
+
+
+_WITHOUT_BOUNDS = (PIAS.name, QCLIMB.name)
+
+
+def _of_tagged(*assignments: str) -> dict[str, tuple[str, ...]]:
+    """What PIAS and QCLIMB have otherwise. pFabric has buffers, NICs and windows of its own."""
+    return dict.fromkeys(_WITHOUT_BOUNDS, assignments)
+
+
+_SIMULATED = (
+    choice("as in the scenario"),
+    choice(
+        "12 leaves, 5 spines",
+        *("topology.leaves=12", "topology.hosts_per_leaf=12", "topology.spines=5"),
+    ),
+    choice("buffers of 4 MB", of=_of_tagged("switch.buffer=4MB")),
+    choice("buffers of 64 MB", of=_of_tagged("switch.buffer=64MB")),
+    choice(
+        "links of 250 ns",
+        *("topology.link_delay=250ns", "topology.base_rtt=2.9us"),
+        of={PFABRIC.name: ("nic.queue_limit=29KB",)},
+    ),
+    choice("first window 10 packets", of=_of_tagged("transport.initial_window=10pkt")),
+    choice("NICs mark at 65 packets and hold 240", of=_of_tagged(*MARKING_NICS)),
+    choice(
+        "pFabric: all ports have two BDPs of hosts' lines",
+        of={PFABRIC.name: ("switch.sharing={kind='pfabric',limit='89KB'}",)},
+    ),
+    choice(
+        "pFabric: windows of one BDP at most", of={PFABRIC.name: ("transport.max_window=1bdp",)}
+    ),
+    choice("pFabric: timeout ten round trips", of={PFABRIC.name: ("transport.rto=10rtt",)}),
+)
+
+OF_SIMULATION = Figure(
+    name="qclimb/simulation-choices",
+    title="What the slides leave open of the simulated network: web search at 80%",
+    source="QCLIMB (NSDI 2024), slides",
+    about="144 hosts, leaf-spine, 40 and 100 Gbps; a row for each choice that is made another way. "
+    + setup.ABOUT,
+    measure=setup.SIMULATION,
+    points=product(
+        (WEBSEARCH.at(0.8, 3_600, spines=True, settled=True, tagged=_WITHOUT_BOUNDS),), _SIMULATED
+    ),
+    schemes=(PIAS, QCLIMB, PFABRIC),
+    scales=setup.SCALES,
+    plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, setup.SHORT), "choice"),
+    claims=(
+        *gains.below_at_each(
+            {"Small flows' mean": setup.SHORT_MEAN, "Small flows' tail": setup.SHORT},
+            "slide 26, simulation",
+            (point.values for point in _SIMULATED),
+        ),
+        *gains.below_at_each(
+            {"Small flows' mean": setup.SHORT_MEAN, "All flows' mean": setup.ALL_MEAN},
+            *("abstract", (point.values for point in _SIMULATED), PFABRIC.name),
+        ),
+    ),
+    is_of_paper=False,
+    told_by="anything",
+)
+
+
+# How much the distance to pFabric hangs on pFabric's own keys -------------------------------------
+
+
+_LOADS = (0.6, 0.8)
+
+
+def _own(*assignments: str) -> dict[str, tuple[str, ...]]:
+    """What only pFabric has otherwise."""
+    return {PFABRIC.name: assignments}
+
+
+_OF_PFABRIC = (
+    choice("as in the other figures"),
+    choice("timeout six round trips", of=_own("transport.rto=6rtt")),
+    choice("timeout ten round trips", of=_own("transport.rto=10rtt")),
+    choice("timeout 2 ms, the others' least", of=_own("transport.rto=2ms")),
+    choice("windows of one BDP at most", of=_own("transport.max_window=1bdp")),
+    choice(
+        "windows of two BDPs from the beginning",
+        of=_own("transport.initial_window=2bdp", "transport.max_window=2bdp"),
+    ),
+    choice("ports of one BDP", of=_own("switch.sharing={kind='pfabric',limit='1bdp'}")),
+    choice("ports of four BDPs", of=_own("switch.sharing={kind='pfabric',limit='4bdp'}")),
+    choice("NICs of one BDP", of=_own("nic.queue_limit=128KB")),
+    choice("NICs that hold all", of=_own("nic.queue_limit=unlimited")),
+    choice("remaining size is what is unsent", of=_own("transport.remaining=unsent")),
+    choice("senders know what has arrived", of=_own("transport.knows_receiver=true")),
+    choice("no probes", of=_own("transport.probe_after=0")),
+    choice(
+        "timeout ten round trips, NICs that hold all",
+        of=_own("transport.rto=10rtt", "nic.queue_limit=unlimited"),
+    ),
+)
+"""The first is what the scenario and `setup.PFABRIC` have."""
+
+
+OF_PFABRIC = Figure(
+    name="qclimb/pfabric-choices",
+    title="How near is pFabric, with other keys of its own? Web search, 8 hosts of 25 Gbps",
+    source="QCLIMB (NSDI 2024), abstract",
+    about="A row for each key of pFabric that is set otherwise; QCLIMB's runs stay the same. "
+    + setup.ABOUT,
+    measure=setup.TESTBED,
+    points=product(
+        (WEBSEARCH.at(load, 200, settled=True, tagged=(QCLIMB.name,)) for load in _LOADS),
+        _OF_PFABRIC,
+    ),
+    schemes=(QCLIMB, PFABRIC),
+    scales=setup.SCALES,
+    plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, setup.SHORT), "choice"),
+    claims=gains.near_pfabric_by_choice(_OF_PFABRIC),
+    is_of_paper=False,
+    told_by="anything",
+)
+
+
+# Why all flows take longer than under pFabric with data mining's sizes: levels and windows --------
+
+
+_LEVELS = setup.ladder(round(2e6 * 350 ** (k / 6)) for k in range(7))
+"""From 2 MB to 700 MB by equal factors: seven thresholds among the sizes of long flows."""
+
+_CHANGES = {
+    "long flows in levels": (f"transport.tagging.thresholds={_LEVELS}",),
+    "timeouts from 200 ms on": ("transport.initial_rto=200ms", "transport.min_rto=200ms"),
+    "no marks": ("switch.aqm=none", "switch.buffer=unlimited"),
+}
+"""What is done differently, by QCLIMB alone. Without marks buffers must hold all."""
+
+
+def _with(names: tuple[str, ...]) -> Point:
+    """The point with these changes."""
+    sets = tuple(text for name in names for text in _CHANGES[name])
+    return choice(", ".join(names) or "as in the other figures", of={QCLIMB.name: sets})
+
+
+_COMBINED = tuple(
+    _with(names) for count in range(4) for names in itertools.combinations(_CHANGES, count)
+)
+"""All combinations; the first is what the scenario has."""
+
+LEVELS_AND_WINDOWS = Figure(
+    name="qclimb/levels-and-windows",
+    title="What keeps long flows from pFabric's times? Data mining, 8 hosts of 25 Gbps",
+    source="QCLIMB (NSDI 2024), abstract",
+    about="QCLIMB with other thresholds, timeouts and marks; pFabric's runs stay the same. "
+    + setup.ABOUT,
+    measure=setup.TESTBED,
+    points=product(
+        (DATAMINING.at(0.8, 200, settled=True, tagged=(QCLIMB.name,)),),
+        _COMBINED,
+    ),
+    schemes=(QCLIMB, setup.PFABRIC),
+    scales=setup.SCALES,
+    plot=Variants((setup.ALL_MEAN, setup.LONG_MEAN, setup.SHORT_MEAN, setup.SHORT), "choice"),
+    claims=gains.near_pfabric_by_choice(_COMBINED),
+    is_of_paper=False,
+    told_by="anything",
 )

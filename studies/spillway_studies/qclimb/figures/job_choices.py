@@ -1,7 +1,5 @@
 """What the slides leave open about jobs: bounds, thresholds and density, each another way, once."""
 
-from __future__ import annotations
-
 from spillway.tasks.run import Report
 from spillway_studies.claims import (
     Beside,
@@ -17,8 +15,7 @@ from spillway_studies.claims import (
     product,
 )
 from spillway_studies.qclimb.figures import gains, job_runs, jobs
-from spillway_studies.qclimb.figures.forests import Way
-from spillway_studies.qclimb.figures.job_runs import SPARSE, TESTBED
+from spillway_studies.qclimb.figures.job_runs import SPARSE, TESTBED, Way
 from spillway_studies.qclimb.figures.setup import PIAS, QCLIMB
 
 _CALIBRATED = 0.001

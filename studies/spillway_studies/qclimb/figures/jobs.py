@@ -4,8 +4,6 @@ The slides' jobs are the traces of Flux, which could not be had. So their number
 of synthetic jobs, and nothing is judged.
 """
 
-from __future__ import annotations
-
 from spillway_studies.claims import (
     Beside,
     Claim,
@@ -22,7 +20,7 @@ from spillway_studies.claims import (
     Scheme,
     Times,
 )
-from spillway_studies.qclimb.figures import climbing, events, gains, job_runs
+from spillway_studies.qclimb.figures import comparison, gains, job_runs
 from spillway_studies.qclimb.figures.job_runs import FLAT, KINDS
 from spillway_studies.qclimb.figures.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
 
@@ -58,7 +56,7 @@ def _less(words: str, source: str, metric: Number, paper: float) -> Claim:
 
 
 _CLIMBS = Number("short.climbing", "share of short flows' time spent climbing", "%", 100)
-_CLIMBING = tuple(climbing.of_small(_CLIMBS, Over({"kind": kind})) for kind in KINDS)
+_CLIMBING = tuple(comparison.of_small(_CLIMBS, Over({"kind": kind})) for kind in KINDS)
 _ESTIMATES = tuple(
     Claim(
         f"Predictions {words} make small flows slower, in times, up to",
@@ -131,9 +129,9 @@ SIMULATED = (
     ),
     *_ESTIMATES,
     *_NEAR_PFABRIC,
-    events.lower_tail(TAIL, Beside()),
-    *events.lost(""),
-    *events.repaired(""),
+    gains.lower_tail(TAIL, Beside()),
+    *gains.lost(""),
+    *gains.repaired(""),
     *_CLIMBING,
     *_LOADS,
 )

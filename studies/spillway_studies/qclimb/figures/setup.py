@@ -1,7 +1,5 @@
 """The common parts of QCLIMB's figures: networks, schemes, workloads, metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -6,7 +6,7 @@ from cells import bundled, changes, flat, resolved, run_of
 from spillway import thresholds
 from spillway_studies.catalogue import find
 from spillway_studies.qclimb import figures as qclimb
-from spillway_studies.qclimb.figures import bounds, setup, too_high
+from spillway_studies.qclimb.figures import bounds, setup
 
 SCENARIOS = {
     "qclimb-testbed": {
@@ -198,7 +198,7 @@ def test_bounds_are_as_tight_and_as_often_too_high_as_is_said(workload, which):
 def test_bounds_are_as_far_too_high_as_is_said():
     """In too-high: p in rows, and in columns how many times the size a bound is."""
     (figure,) = find("qclimb/too-high")
-    assert len(figure.points) == len(too_high.FACTORS) * len(too_high.MISSES) == 25
+    assert len(figure.points) == len(bounds.FACTORS) * len(bounds.SHARES_TOO_HIGH) == 25
     places = [(point.values["misses"], point.values["factor"]) for point in figure.points]
     assert places[:2] == [(0.001, 2), (0.001, 10)]
     assert places[-1] == (0.5, 1000)

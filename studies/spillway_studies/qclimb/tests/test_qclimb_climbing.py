@@ -7,18 +7,18 @@ from cells import flat, resolved, run_of
 from spillway_studies.catalogue import find
 from spillway_studies.claims import Outcome
 from spillway_studies.claims import point as points
-from spillway_studies.qclimb.figures import climbing, setup
+from spillway_studies.qclimb.figures import comparison, setup
 
 
 def test_its_runs_are_those_of_the_testbed_and_record_climbing():
     (testbed,) = find("qclimb/testbed")
-    (scheme,) = climbing.FIGURE.schemes
-    for point, other in zip(climbing.FIGURE.points, testbed.points, strict=True):
-        runs = flat(resolved(run_of(climbing.FIGURE, scheme, point)))
+    (scheme,) = comparison.CLIMBING.schemes
+    for point, other in zip(comparison.CLIMBING.points, testbed.points, strict=True):
+        runs = flat(resolved(run_of(comparison.CLIMBING, scheme, point)))
         plain = flat(resolved(run_of(testbed, scheme, other)))
         assert runs.pop("record.climbing") is True
         assert runs == plain
-    assert [point.label for point in climbing.FIGURE.points][::4] == ["load 50%", "load 90%"]
+    assert [point.label for point in comparison.CLIMBING.points][::4] == ["load 50%", "load 90%"]
 
 
 def test_a_run_tells_shares_in_percent_and_seeds_count_alike():

@@ -4,7 +4,7 @@ import pytest
 
 from cells import flat, resolved
 from spillway import thresholds
-from spillway_studies.qclimb.figures import forests, job_choices, job_runs, jobs
+from spillway_studies.qclimb.figures import job_choices, job_runs, jobs
 
 FEW = "kmeans"
 LADDER = (1_000, 20_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
@@ -25,8 +25,8 @@ def few_jobs(monkeypatch):
         assert kind == FEW
         return grown[3 if way.depth == 10 else way.depth][way.method]
 
-    monkeypatch.setattr(forests, "model", model)
-    monkeypatch.setattr(forests, "ladder", lambda _kind, _way: LADDER)
+    monkeypatch.setattr(job_runs, "model", model)
+    monkeypatch.setattr(job_runs, "ladder", lambda _kind, _way: LADDER)
     return model
 
 
@@ -36,7 +36,7 @@ SMALL_PLACE = job_runs.Place(
 
 
 def test_jobs_run_with_the_bounds_of_their_scheme(few_jobs):
-    way = forests.Way()
+    way = job_runs.Way()
     found = {
         scheme.name: job_runs.run(lambda _: None, SMALL_PLACE, way, FEW, scheme.name, 1, 40)
         for scheme in jobs.SCHEMES
@@ -66,7 +66,7 @@ def test_flows_are_measured_from_the_place_s_time_until_the_end(few_jobs):
 
     from spillway.learning.bounds import synthetic
 
-    way = forests.Way()
+    way = job_runs.Way()
     numbers = job_runs.run(lambda _: None, SMALL_PLACE, way, FEW, "PIAS", 1, 40)
     begin, starts = 0.0, []
     for number, made in enumerate(synthetic.make_all(FEW, SMALL_PLACE.jobs(FEW, 40), 1_001)):
@@ -94,7 +94,7 @@ def test_the_network_of_jobs_is_what_the_figure_says(monkeypatch):
         seen.append(flat(resolved(scenario)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(forests, "ladder", lambda _kind, _way: LADDER)
+    monkeypatch.setattr(job_runs, "ladder", lambda _kind, _way: LADDER)
     monkeypatch.setattr(spillway, "run", stop)
     for function in (job_runs.on_testbed, job_runs.in_simulation):
         for scheme in ("PIAS", "pFabric"):
@@ -115,13 +115,13 @@ def test_bounds_are_tested_on_the_jobs_that_are_run(few_jobs):
     from spillway.learning.bounds import synthetic
 
     made = list(synthetic.make_all(FEW, 2, 1_001))
-    way = forests.Way("mean")
+    way = job_runs.Way("mean")
     told = job_runs.bounded(FEW, made, way)
     sizes = [size for each in made for size in each.job.size]
     closeness = []
     for name, other in (
         ("forest.out_bound", way),
-        ("forest.out_bound_5", forests.Way(depth=5)),
+        ("forest.out_bound_5", job_runs.Way(depth=5)),
     ):
         model = few_jobs(FEW, other)
         bounds_of = [n for each in made for n in model.bounds(each.job.inputs(model.features))]
@@ -153,7 +153,7 @@ def test_sizes_of_jobs_are_told_by_their_quantiles(tmp_path):
     import numpy as np
 
     file = tmp_path / "sizes.txt"
-    forests.write_sizes(
+    job_runs.write_sizes(
         [SimpleNamespace(size=np.array([100] * 3)), SimpleNamespace(size=np.array([900]))], file
     )
     points = [tuple(map(float, line.split())) for line in file.read_text().splitlines()]
@@ -171,7 +171,7 @@ def test_points_of_jobs_are_the_kinds():
 
 
 def test_each_choice_of_jobs_is_one_change():
-    plain = vars(forests.Way())
+    plain = vars(job_runs.Way())
     changed = {
         name: {key: value for key, value in vars(way).items() if plain[key] != value}
         for name, way in job_choices.WAYS.items()
@@ -202,13 +202,13 @@ def test_a_choice_of_jobs_runs_in_its_way(monkeypatch):
         of = {"kind": "sgd", "choice": choice, "scheme": "QCLIMB", "seed": 3, "until_ms": 60}
         job_choices.run(lambda _: None, **of)
     assert runs == [
-        (job_runs.TESTBED, forests.Way(depth=5), "sgd", "QCLIMB", 3, 60),
-        (job_runs.SPARSE, forests.Way(), "sgd", "QCLIMB", 3, 60),
+        (job_runs.TESTBED, job_runs.Way(depth=5), "sgd", "QCLIMB", 3, 60),
+        (job_runs.SPARSE, job_runs.Way(), "sgd", "QCLIMB", 3, 60),
     ]
 
 
 def test_few_jobs_are_as_sparse_as_the_generator_makes_them(few_jobs):
-    found = job_runs.run(lambda _: None, job_runs.SPARSE, forests.Way(), FEW, "PIAS", 1, 60)
+    found = job_runs.run(lambda _: None, job_runs.SPARSE, job_runs.Way(), FEW, "PIAS", 1, 60)
     from spillway.learning.bounds import synthetic
 
     assert found["all.count"] == sum(len(job.job) for job in synthetic.make_all(FEW, 20, 1_001))
@@ -224,12 +224,12 @@ def test_forests_and_thresholds_come_from_jobs_that_are_not_run(monkeypatch):
         return [synthetic.make(FEW, number, seed) for number in range(3)]
 
     monkeypatch.setattr(synthetic, "make_all", make_all)
-    forests._jobs.cache_clear()
+    job_runs._jobs.cache_clear()
     try:
-        assert len(forests._jobs(FEW)) == 3
-        ways = [forests.Way(load=0.2), forests.Way(load=0.2, objective="product")]
-        assert len({forests.ladder(FEW, way) for way in ways}) == 2
+        assert len(job_runs._jobs(FEW)) == 3
+        ways = [job_runs.Way(load=0.2), job_runs.Way(load=0.2, objective="product")]
+        assert len({job_runs.ladder(FEW, way) for way in ways}) == 2
     finally:
-        for cached in (forests._jobs, forests._models, forests._ladder):
+        for cached in (job_runs._jobs, job_runs._models, job_runs._ladder):
             cached.cache_clear()
     assert asked == [(FEW, None, 1)]

@@ -1,7 +1,5 @@
 """The abstract's factor of 8 and error of 6%, with the traffic that comes nearest to them."""
 
-from __future__ import annotations
-
 import tempfile
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Figure 1: bursts at two ports of a leaf within a short time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

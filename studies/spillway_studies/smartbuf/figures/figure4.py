@@ -1,7 +1,5 @@
 """Figure 4: long flows at one port while an incast comes to another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How long Smartbuf learns: until its predictions no longer change."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Sequence

@@ -8,9 +8,9 @@ import pytest
 from spillway.run.run import prepared
 from spillway.tuning.space import Space, parameters
 from spillway_studies import pages
+from spillway_studies.claims.write import UnpublishedError
 from spillway_studies.comparison import figures as networks
 from spillway_studies.comparison.figures import schemes
-from spillway_studies.tuned import numbers as tuned_numbers
 from spillway_studies.tuned import run as tuned
 from spillway_studies.tuned import tables as tuned_page
 from support import TINY, without_cost
@@ -104,7 +104,7 @@ def made(monkeypatch, tmp_path):
         monkeypatch.setattr(tuned, name, value)
     monkeypatch.setattr(tuned_page, "NEW_SEEDS", (5, 6, 7))
     monkeypatch.setitem(tuned.NETWORKS, "tiny", NETWORK)
-    monkeypatch.setattr(tuned_numbers, "FOLDER", tmp_path / "docs")
+    monkeypatch.setattr(tuned, "FOLDER", tmp_path / "docs")
 
 
 def work(folder, said):
@@ -181,9 +181,10 @@ def test_a_policy_that_is_not_complete_is_left_out_and_named(tmp_path):
 def test_numbers_of_another_question_are_not_taken(tmp_path, monkeypatch):
     work(tmp_path, []).make()
     tuned_page.take("tiny", tmp_path)
-    assert tuned_page.load("tiny") is not None
+    assert tuned_page.load("tiny").studies
     monkeypatch.setattr(tuned, "TRIALS", 4)
-    assert tuned_page.load("tiny") is None
+    with pytest.raises(UnpublishedError, match="no numbers of tuned policies in tiny"):
+        tuned_page.load("tiny")
 
 
 @pytest.mark.usefixtures("made")
@@ -337,11 +338,13 @@ def test_the_plot_has_the_policies_in_the_order_of_their_tails(found, monkeypatc
 
 
 def test_a_network_of_which_no_policy_is_complete_has_no_table(monkeypatch, tmp_path):
-    monkeypatch.setattr(tuned_numbers, "FOLDER", tmp_path)
-    assert tuned_page.load("cbm") is None
+    monkeypatch.setattr(tuned, "FOLDER", tmp_path)
     for made in (tuned_page.policies, tuned_page.plot):
-        with pytest.raises(AssertionError, match="cbm"):
+        with pytest.raises(UnpublishedError, match="no numbers of tuned policies in cbm"):
             made("cbm")
+    for table in ("policies", "plot"):
+        text = pages.expanded(f"```tuned\ncbm\ntable = {table}\n```\n", tmp_path, "images")
+        assert "python -m spillway_studies.tuned.run tuned cbm" in text
 
 
 @pytest.mark.parametrize("name", ["cbm", "smartbuf"])
