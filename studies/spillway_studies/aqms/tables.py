@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spillway.show.drawing import drawing_of
@@ -12,20 +13,20 @@ from spillway_studies.aqms.figures import REACTING, THETA
 from spillway_studies.claims.side_by_side import (
     NOTE,
     Results,
-    Row,
+    at,
     below_each_other,
     caption,
     cell,
     dots,
-    greatest,
     load,
+    lost,
     markdown,
     number,
     ratios,
     regret_of,
+    regret_table,
     slowdown,
     spread,
-    times,
     with_timeout,
 )
 from spillway_studies.claims.write import Published
@@ -61,32 +62,21 @@ Points = Mapping[str, Results]
 """Results of several points, by their name."""
 
 
-def lost(row: Row) -> float:
-    """Packets lost for whatever reason."""
-    return sum(value or 0 for path, value in row.items() if path.startswith("drops."))
-
-
-def marked(row: Row) -> float | None:
-    """Packets marked."""
-    found: float | None = row["marks"]
-    return found
-
-
-def words(of: str, percentile: str) -> str:
-    """What a number tells."""
-    return f"{of} {percentile}"
-
-
 # Tables ------------------------------------------------------------------------------------------
 
 
 def table(results: Results) -> str:
     """Mean and deviation of every AQM under every transport."""
-    has_incasts = any(row.get("fct_slowdown.incast.count") for row in _rows(results))
+    rows = (row for own in results.runs.values() for row in own)
+    has_incasts = any(row.get("fct_slowdown.incast.count") for row in rows)
     slowdowns = (*SLOWDOWNS, INCAST) if has_incasts else SLOWDOWNS
-    counts = {"lost": lost, "marked": marked, "flows with a timeout, %": with_timeout}
+    counts = {
+        "lost": lost("drops."),
+        "marked": at("marks"),
+        "flows with a timeout, %": with_timeout,
+    }
     return markdown(
-        ["", *(words(*each) for each in slowdowns), *counts],
+        ["", *(" ".join(each) for each in slowdowns), *counts],
         (
             [
                 f"`{scheme}`",
@@ -96,11 +86,6 @@ def table(results: Results) -> str:
             for scheme in results.schemes
         ),
     )
-
-
-def _rows(results: Results) -> Iterator[Row]:
-    for rows in results.runs.values():
-        yield from rows
 
 
 def under(results: Results, transport: str) -> Results:
@@ -119,15 +104,11 @@ def regrets(points: Points, transport: str) -> str:
     """How many times the best AQM's under a transport; last the worst of all points."""
     own = {name: under(results, transport) for name, results in points.items()}
     columns = {
-        f"{name}: {words(*each)}": regret_of(results, *each)
+        f"{name}: {of} {percentile}": partial(regret_of, results, f"fct_slowdown.{of}", percentile)
         for name, results in own.items()
-        for each in COMPARED
+        for of, percentile in COMPARED
     }
-    rows = []
-    for aqm in next(iter(own.values())).schemes:
-        found = [regret(aqm) for regret in columns.values()]
-        rows.append([f"`{aqm}`", *map(times, found), times(greatest(found))])
-    return markdown(["", *columns, "at worst"], rows)
+    return regret_table(columns, next(iter(own.values())).schemes)
 
 
 def pairs(results: Results) -> str:
@@ -135,7 +116,7 @@ def pairs(results: Results) -> str:
     own = {transport: under(results, transport) for transport in REACTING}
     aqms = [aqm for aqm in own[next(iter(own))].schemes if aqm != BASE]
     return markdown(
-        ["", *(f"{transport}: {words(*each)}" for transport in own for each in COMPARED)],
+        ["", *(f"{transport}: {' '.join(each)}" for transport in own for each in COMPARED)],
         (
             [
                 f"`{aqm}`",
@@ -184,7 +165,7 @@ def plot() -> Drawing:
         panels = [(name, each, what) for name, each in points.items() for what in COMPARED]
         for axis, (name, results, what) in zip(axes.flat, panels, strict=True):
             _panel(axis, results, *what)
-            axis.set_title(f"{name}: {words(*what)}", fontsize=9)
+            axis.set_title(f"{name}: {' '.join(what)}", fontsize=9)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         image.legend(handles, labels, loc="outside upper center", ncols=len(labels))
         image.supxlabel(NOTE, fontsize=7.5)

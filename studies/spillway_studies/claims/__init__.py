@@ -30,6 +30,7 @@ from spillway_studies.claims.draw import (
     TimePanel,
     Variants,
     finish,
+    line_of,
     style_of,
 )
 from spillway_studies.claims.figure import Figure
@@ -106,6 +107,7 @@ __all__ = [
     "choice",
     "default_folder",
     "finish",
+    "line_of",
     "product",
     "style_of",
 ]

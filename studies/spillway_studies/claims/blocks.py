@@ -1,6 +1,6 @@
 """Tables of a figure in Markdown, out of its published numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spillway_studies.claims.metric import seeds_in_words
@@ -26,33 +26,80 @@ Row = Mapping[str, Any]
 def claims(summary: Summary, variant: str = "") -> Block:
     """The claims, or those of a variant."""
     wanted = "" if variant == NO_VARIANT else variant
-    rows = [row for row in summary["claims"] if not variant or row["variant"] == wanted]
-    _check(rows, summary)
-    return _with_size(summary, rows, _table(rows, wanted))
+    rows = _found(summary, "claims", lambda row: not variant or row["variant"] == wanted)
+    head = ["claim", "paper", "ours", "95%", "seeds", "flows with a timeout", "verdict"]
+    lines = []
+    for row in rows:
+        is_change = row["is_change"]
+        whose = "" if row["variant"] in ("", wanted) else f"{row['variant']}: "
+        star = r"\*" if row["exploratory"] else ""
+        lines.append(
+            [
+                f"{whose}{row['claim']}: {row['metric']}, {row['formula']} ({row['over']})",
+                asked(row).replace("\n", "; "),
+                told(row["ours"], is_change),
+                interval(row["interval"], is_change),
+                spread(row["by_seed"], is_change),
+                behind(row["behind"]).replace("\n", "; "),
+                row["verdict"] + star,
+            ]
+        )
+    return _with_size(summary, rows, markdown(head, lines))
 
 
 def choices(summary: Summary, **at: str) -> Block:
     """The same claims under one choice after another, a row for each; those at some point."""
-    rows = [row for row in summary["claims"] if _is_at(row, at)]
-    _check(rows, summary)
+    rows = _found(
+        summary,
+        "claims",
+        lambda row: all(str(row["at"].get(axis)) == value for axis, value in at.items()),
+    )
     note = "In brackets the least and the greatest of the seeds; bold: not the first row's verdict."
-    return _with_size(summary, rows, _choices(rows), note)
+    columns: dict[tuple[str, str], list[str]] = {}
+    by_choice: dict[str, dict[tuple[str, str], Row]] = {}
+    for row in rows:
+        ranges = columns.setdefault((row["metric"], row["formula"]), [])
+        if (range_ := interval(row["range"], row["is_change"])) not in ranges:
+            ranges.append(range_)
+        own = by_choice.setdefault(_choice(row), {})
+        own[row["metric"], row["formula"]] = row
+    first = next(iter(by_choice.values()))
+    lines = [["*what bears the claim out*", *(f"*{'; '.join(each)}*" for each in columns.values())]]
+    for choice, own in by_choice.items():
+        cells = []
+        for column in columns:
+            row = own[column]
+            number = told(row["ours"], row["is_change"])
+            if (of_seeds := spread(row["by_seed"], row["is_change"])) != "-":
+                number += f" ({of_seeds})"
+            is_other = row["verdict"] != first[column]["verdict"]
+            cells.append(f"**{number}**" if is_other else number)
+        lines.append([choice, *cells])
+    return _with_size(
+        summary, rows, markdown(["", *(", ".join(column) for column in columns)], lines), note
+    )
 
 
 def grid(summary: Summary, metric: str, formula: str) -> Block:
     """A claim at points of two coordinates: a column for each of the first, a row of the second."""
-    rows = [
-        row for row in summary["claims"] if (row["metric"], row["formula"]) == (metric, formula)
-    ]
-    _check(rows, summary)
+    wanted = (metric, formula)
+    rows = _found(summary, "claims", lambda row: (row["metric"], row["formula"]) == wanted)
     note = f"{metric}: {formula}. Bold: not what is claimed, by its interval."
-    return _with_size(summary, rows, _grid(rows), note)
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        column, line = (f"{value:g}" for value in row["at"].values())
+        number = told(row["ours"], row["is_change"])
+        own = cells.setdefault(line, {})
+        own[column] = number if row["verdict"] == "holds" else f"**{number}**"
+    across, down = rows[0]["at"]
+    columns = dict.fromkeys(column for own in cells.values() for column in own)
+    lines = [[line, *(own[column] for column in columns)] for line, own in cells.items()]
+    return _with_size(summary, rows, markdown([rf"{down} \ {across}", *columns], lines), note)
 
 
 def numbers(summary: Summary, metric: str = "", rows: str = "schemes") -> Block:
     """Metrics of every scheme at every point, with their spread."""
-    found = [each for each in summary["metrics"] if metric in ("", each["name"])]
-    _check(found, summary)
+    found = _found(summary, "metrics", lambda each: metric in ("", each["name"]))
     labels = [point["label"] for point in summary["points"]]
     parts = []
     for each in found:
@@ -75,13 +122,11 @@ def _spread(row: Row) -> str:
     return f"{told(value, False)} ({interval(ends, False)})"
 
 
-def _check(found: Sequence[Row], summary: Summary) -> None:
+def _found(summary: Summary, of: str, is_asked: Callable[[Row], bool]) -> list[Row]:
+    found = [row for row in summary[of] if is_asked(row)]
     if not found:
         raise ValueError(f"{summary['figure']} has nothing of what is asked for")
-
-
-def _is_at(row: Row, at: Mapping[str, str]) -> bool:
-    return all(str(row["at"].get(axis)) == value for axis, value in at.items())
+    return found
 
 
 def _with_size(summary: Summary, rows: Sequence[Row], table: str, note: str = "") -> Block:
@@ -91,10 +136,8 @@ def _with_size(summary: Summary, rows: Sequence[Row], table: str, note: str = ""
 
 
 def _size(summary: Summary) -> str:
-    times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
-    size = ", ".join(
-        [*(f"`{each}`" for each in times), f"seeds {seeds_in_words(summary['seeds'])}"]
-    )
+    times = [f"`{each}`" for each in summary["scale_sets"] if not each.startswith("record.")]
+    size = ", ".join([*times, f"seeds {seeds_in_words(summary['seeds'])}"])
     cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"
     parts = [f"Scale `{summary['scale']}`: {size}; {cost}."]
     if summary.get("is_rounded"):
@@ -117,77 +160,7 @@ def _cpu(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours of CPU time"
 
 
-def _table(rows: Sequence[Mapping[str, Any]], named: str) -> str:
-    head = ["claim", "paper", "ours", "95%", "seeds", "flows with a timeout", "verdict"]
-    lines = [head, ["---"] * len(head)]
-    for row in rows:
-        is_change = row["is_change"]
-        variant = "" if row["variant"] in ("", named) else f"{row['variant']}: "
-        star = r"\*" if row["exploratory"] else ""
-        lines.append(
-            [
-                f"{variant}{row['claim']}: {row['metric']}, {row['formula']} ({row['over']})",
-                asked(row).replace("\n", "; "),
-                told(row["ours"], is_change),
-                interval(row["interval"], is_change),
-                spread(row["by_seed"], is_change),
-                behind(row["behind"]).replace("\n", "; "),
-                row["verdict"] + star,
-            ]
-        )
-    return markdown(lines[0], lines[2:])
-
-
-def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A row for each choice, bold where a verdict is another than the first row's."""
-    columns: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        ranges = columns.setdefault((row["metric"], row["formula"]), [])
-        if (range_ := interval(row["range"], row["is_change"])) not in ranges:
-            ranges.append(range_)
-    by_choice: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for row in rows:
-        own = by_choice.setdefault(_choice(row), {})
-        own[row["metric"], row["formula"]] = row
-    first = next(iter(by_choice.values()))
-    lines = [
-        ["", *(", ".join(column) for column in columns)],
-        ["---"] * (1 + len(columns)),
-        ["*what bears the claim out*"] + [f"*{'; '.join(ranges)}*" for ranges in columns.values()],
-    ]
-    for choice, own in by_choice.items():
-        cells = []
-        for column in columns:
-            row = own[column]
-            number = told(row["ours"], row["is_change"])
-            if (of_seeds := spread(row["by_seed"], row["is_change"])) != "-":
-                number += f" ({of_seeds})"
-            is_other = row["verdict"] != first[column]["verdict"]
-            cells.append(f"**{number}**" if is_other else number)
-        lines.append([choice, *cells])
-    return markdown(lines[0], lines[2:])
-
-
-def _choice(row: Mapping[str, Any]) -> str:
+def _choice(row: Row) -> str:
     """What is chosen; a variant that names a scheme before the choice is told by its column."""
     variant, over = row["variant"], row["over"]
     return str(over if not variant or variant.endswith(f", {over}") else variant)
-
-
-def _grid(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Two coordinates, the first in columns; bold where the claim does not hold."""
-    cells: dict[str, dict[str, str]] = {}
-    columns: dict[str, None] = {}
-    names = ("", "")
-    for row in rows:
-        (name_across, column), (name_down, line) = (
-            (axis, f"{value:g}") for axis, value in row["at"].items()
-        )
-        names = name_down, name_across
-        number = told(row["ours"], row["is_change"])
-        columns[column] = None
-        own = cells.setdefault(line, {})
-        own[column] = number if row["verdict"] == "holds" else f"**{number}**"
-    lines = [[rf"{names[0]} \ {names[1]}", *columns], ["---"] * (1 + len(columns))]
-    lines += [[line, *(own[column] for column in columns)] for line, own in cells.items()]
-    return markdown(lines[0], lines[2:])

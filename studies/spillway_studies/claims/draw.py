@@ -78,20 +78,16 @@ class Lines:
         # Shifted sideways, so that equal numbers can be seen; not on an axis of numbers.
         step = 0.0 if self.is_linear else min(0.07, 0.24 / len(schemes))
         for number, scheme in enumerate(schemes):
-            xs, ys, low, high = [], [], [], []
-            for place, x in enumerate(places):
-                found = results.measured(panel.metric, place, scheme.name)
-                if found.value is None:
-                    continue
-                ends = results.ends(panel.metric, place, scheme.name)
-                xs.append(x + step * (number - (len(schemes) - 1) / 2))
-                ys.append(found.value)
-                low.append(max(0.0, found.value - ends[0]))
-                high.append(max(0.0, ends[1] - found.value))
+            known = [
+                (x, found.value, *results.ends(panel.metric, place, scheme.name))
+                for place, x in enumerate(places)
+                if (found := results.measured(panel.metric, place, scheme.name)).value is not None
+            ]
+            xs, ys, low, high = np.reshape(known, (-1, 4)).T
             axis.errorbar(
-                xs,
+                xs + step * (number - (len(schemes) - 1) / 2),
                 ys,
-                yerr=[low, high],
+                yerr=np.maximum(0.0, [ys - low, high - ys]),
                 **style_of(scheme, number),
                 linestyle="-" if self.is_joined else "none",
                 elinewidth=0.9,
@@ -137,10 +133,8 @@ class Lines:
             for scheme in results.figure.schemes
         ]
         drawn = {each.interval is not None for each in found if each.value is not None}
-        kinds = [
-            *(["95% over seeds, queries and flows"] if True in drawn else []),
-            *(["the range of seeds"] if False in drawn and len(results.seeds) > 1 else []),
-        ]
+        kinds = ["95% over seeds, queries and flows"] * (True in drawn)
+        kinds += ["the range of seeds"] * (False in drawn and len(results.seeds) > 1)
         return f"bars: {', or '.join(kinds)}" if kinds else ""
 
 
@@ -173,10 +167,7 @@ class Distributions:
 
     def _point(self, upper: Axes, lower: Axes, results: Results, place: int) -> None:
         for number, scheme in enumerate(results.figure.schemes):
-            style = {
-                "color": style_of(scheme, number)["color"],
-                "linestyle": ("-", "--", "-.", ":")[number % 4],
-            }
+            style = line_of(scheme, number)
             every, at_most, _ = results.distribution(place, scheme.name, "all")
             upper.step(every, at_most, where="post", label=scheme.name, **style)
             incast, _, at_least = results.distribution(place, scheme.name, "incast")
@@ -338,6 +329,14 @@ def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
     number = place if scheme.style is None else scheme.style
     again, colour = divmod(number, len(COLOURS))
     return {"color": COLOURS[colour], "marker": MARKERS[(colour + again) % len(MARKERS)]}
+
+
+def line_of(scheme: Scheme, place: int) -> dict[str, Any]:
+    """A scheme's colour, and a line without markers."""
+    return {
+        "color": style_of(scheme, place)["color"],
+        "linestyle": ("-", "--", "-.", ":")[place % 4],
+    }
 
 
 def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:

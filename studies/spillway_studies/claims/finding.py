@@ -2,12 +2,12 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spillway.experiment.statistics import interval
 from spillway_studies.claims.claim import EVERY_NUMBER, Claim, Ends, Estimate, Plain, Verdict, judge
@@ -56,10 +56,7 @@ class Finding:
             "ours": None if estimate is None else estimate.value,
             "interval": None if estimate is None else _told(estimate.interval),
             "by_seed": {str(seed): value for seed, value in self.by_seed.items()},
-            "behind": {
-                scheme: {"flows": each.flows, "with_timeout": each.with_timeout}
-                for scheme, each in self.behind.items()
-            },
+            "behind": {scheme: each._asdict() for scheme, each in self.behind.items()},
             "points": self.points,
             "uninformative_points": self.uninformative,
             "verdict": str(self.verdict),
@@ -74,9 +71,8 @@ def examine(claim: Claim, results: Results) -> Finding:
     groups = [places] if is_one else [[place] for place in places]
     looks = [_look(claim, results, group) for group in groups]
     uninformative = sum(not results.is_informative(place) for place in places)
-    known = [look for look in looks if look.estimate is not None]
-    is_told = len(known) == len(looks) and uninformative < len(places)
-    look = _chosen(claim, known) if is_told else looks[0]
+    is_told = all(look.estimate for look in looks) and uninformative < len(places)
+    look = _chosen(claim, looks) if is_told else looks[0]
     return Finding(
         claim,
         look.estimate if is_told else None,
@@ -90,12 +86,14 @@ def examine(claim: Claim, results: Results) -> Finding:
     )
 
 
-_GROWTH = {"growth": "less that", "relative growth": "over that"}
-"""How the last point's number is compared with the first's, in words."""
+_GROWTH: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "growth": ("less that", lambda values: values[-1] - values[0]),
+    "relative growth": ("over that", lambda values: values[-1] / values[0] - 1),
+}
+"""How the last point's number is compared with the first's, in words, and by a function."""
 
 
-@dataclass(frozen=True)
-class _Look:
+class _Look(NamedTuple):
     """Our number at a point, or the mean of several."""
 
     places: list[int]
@@ -133,7 +131,7 @@ def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
 def _about(claim: Claim, figure: Figure, places: list[int], of: int) -> str:
     if claim.over.take in _GROWTH:
         first, last = (figure.points[place].label for place in (places[0], places[-1]))
-        return f"{last}, {_GROWTH[claim.over.take]} with {first}"
+        return f"{last}, {_GROWTH[claim.over.take][0]} with {first}"
     if len(places) != 1:
         return f"mean of {of} points"
     label = figure.points[places[0]].label
@@ -165,26 +163,11 @@ def _mean(
     if not each or len(values) < len(each):
         return Measured(None)
     drawn = [one.replicates for one in each if one.replicates is not None]
-    taken = _TAKEN.get(claim.over.take, _of_all)
+    _, taken = _GROWTH.get(claim.over.take, ("", partial(np.mean, axis=0)))
     return Measured(
         float(taken(np.array(values))),
         taken(np.stack(drawn)) if len(drawn) == len(each) else None,
     )
-
-
-def _of_all(values: NDArray[np.float64]) -> Any:
-    return np.mean(values, axis=0)
-
-
-def _growth(values: NDArray[np.float64]) -> Any:
-    return values[-1] - values[0]
-
-
-def _relative_growth(values: NDArray[np.float64]) -> Any:
-    return values[-1] / values[0] - 1
-
-
-_TAKEN = {"growth": _growth, "relative growth": _relative_growth}
 
 
 def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Estimate:
@@ -225,9 +208,7 @@ def _behind(claim: Claim, results: Results, places: list[int]) -> dict[str, Behi
     found = {}
     for scheme in claim.formula.schemes:
         each = [metric.behind(results.at(place, scheme)) for place in places]
-        found[scheme] = Behind(
-            sum(one.flows for one in each), sum(one.with_timeout for one in each)
-        )
+        found[scheme] = Behind(*map(sum, zip(*each, strict=True)))
     return found
 
 

@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +71,7 @@ class Measured:
         return float(low), float(high)
 
 
-@dataclass(frozen=True)
-class Behind:
+class Behind(NamedTuple):
     """The data behind a tail percentile."""
 
     flows: int
@@ -97,18 +96,39 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Tail:
-    """A percentile of the slowdowns of a class, or section: the ceil(n p)-th of n in order."""
+class OfFlows:
+    """A number of all seeds' flows together; its replicates draw seeds and flows again."""
 
     of: str
     """A class, `all`, a section, or several of them such as "short+incast"."""
+
+    column: ClassVar[str]
+    """The column of the samples that it is computed from."""
+    scale: ClassVar[float]
+    """What its values are multiplied by."""
+
+    def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
+        """The number over all seeds' flows together."""
+        return _resampled(self, {"": outcomes}, replicates)[""]
+
+    def of_flows(self, flows: _Flows) -> float:
+        """The number of all flows."""
+        raise NotImplementedError
+
+    def of_drawn(self, flows: _Flows, counts: NDArray[np.int64]) -> float:
+        """The number with units drawn this often; NaN if none is."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Tail(OfFlows):
+    """A percentile of the slowdowns of a class, or section: the ceil(n p)-th of n in order."""
+
     p: float
     unit: str = "slowdown"
 
     column: ClassVar[str] = "slowdown"
-    """The column of the samples that it is a percentile of."""
     scale: ClassVar[float] = 1.0
-    """What its values are multiplied by."""
     what: ClassVar[str] = "slowdown"
 
     @property
@@ -116,38 +136,32 @@ class Tail:
         """The class and the percentile."""
         return f"{_classes(self.of)} flows' p{100 * self.p:g} {self.what}"
 
-    def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
-        """The percentile over all seeds' flows together."""
-        return self.of_each({"": outcomes}, replicates)[""]
-
-    def of_each(self, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
-        """The same for several schemes at once.
-
-        Seeds are resampled and, within each drawn seed, its units (queries, or flows without a
-        query). All schemes and points use the same draws of seeds, and of units if they have the
-        same number of them, so that runs with the same traffic are compared in pairs.
-        """
-        return _resampled(self, outcomes, replicates)
-
     def of_flows(self, flows: _Flows) -> float:
-        """The percentile of all flows."""
-        return flows.found(self.p)
+        """The percentile of all flows, of which the worst come first."""
+        return float(flows.values[len(flows.values) - samples.rank(len(flows.values), self.p)])
 
-    def of_drawn(self, flows: _Flows, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
+    def of_drawn(self, flows: _Flows, counts: NDArray[np.int64]) -> float:
         """The percentile with units drawn this often; NaN if none is."""
-        return flows.percentile(self.p, drawn)
+        total = int(counts @ flows.sizes)
+        if not total:
+            return math.nan
+        beyond = total - samples.rank(total, self.p)
+        # A number of worst flows that nearly always suffices.
+        worst = min(len(flows.values), int(3 * (1 - self.p) * len(flows.values)) + 1000)
+        place = _first_above(counts[flows.owner[:worst]], beyond)
+        if place == worst:
+            place = _first_above(counts[flows.owner], beyond)
+        return float(flows.values[place])
 
     def behind(self, outcomes: BySeed) -> Behind:
         """The number of flows at or beyond the percentile, and of these with a timeout."""
-        tables = [each.samples for each in outcomes.values() if each.samples is not None]
-        parts = (samples.select(table, self.of, self.column) for table in tables)
-        values = np.concatenate([np.empty(0), *parts])
+        values = together(outcomes, self.of, self.column)
         found = samples.percentile(values, self.p)
         if found is None:
             return Behind(0, 0)
-        timeouts = [samples.select(table, self.of, "with_timeout") for table in tables]
         beyond = values >= found
-        return Behind(int(beyond.sum()), int(np.concatenate(timeouts)[beyond].sum()))
+        late = together(outcomes, self.of, "with_timeout")[beyond]
+        return Behind(int(beyond.sum()), int(late.sum()))
 
 
 @dataclass(frozen=True)
@@ -162,11 +176,9 @@ class TailTime(Tail):
 
 
 @dataclass(frozen=True)
-class MeanTime:
+class MeanTime(OfFlows):
     """The mean completion time of a class, over all seeds' flows together, in milliseconds."""
 
-    of: str
-    """A class or section, as in `Tail`."""
     unit: str = "ms"
 
     column: ClassVar[str] = "fct_us"
@@ -177,25 +189,26 @@ class MeanTime:
         """The class."""
         return f"{_classes(self.of)} flows' mean completion time"
 
-    def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
-        """The mean over all seeds' flows together."""
-        return _resampled(self, {"": outcomes}, replicates)[""]
-
     def of_flows(self, flows: _Flows) -> float:
         """The mean of all flows."""
         return float(flows.values.mean())
 
-    def of_drawn(self, flows: _Flows, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
+    def of_drawn(self, flows: _Flows, counts: NDArray[np.int64]) -> float:
         """The mean with units drawn this often; NaN if none is."""
-        times = flows.times(drawn)
+        times = counts[flows.owner]
         return float(times @ flows.values / times.sum()) if times.any() else math.nan
 
 
 @one_for_linear_algebra()
 def _resampled(
-    metric: Tail | MeanTime, outcomes: Mapping[str, BySeed], replicates: int
+    metric: OfFlows, outcomes: Mapping[str, BySeed], replicates: int
 ) -> dict[str, Measured]:
-    """A metric of several schemes, and its replicates under the same draws."""
+    """A metric of several schemes, and its replicates under the same draws.
+
+    Seeds are resampled and, within each drawn seed, its units (queries, or flows without a query).
+    All schemes and points use the same draws of seeds, and of units if they have the same number of
+    them, so that runs with the same traffic are compared in pairs.
+    """
     flows = {scheme: _Flows.of(metric, by_seed) for scheme, by_seed in outcomes.items()}
     known = {scheme: each for scheme, each in flows.items() if each is not None}
     seeds = sorted({seed for by_seed in outcomes.values() for seed in by_seed})
@@ -212,7 +225,8 @@ def _resampled(
         times = again()
         counts = {units: draw(times[units[0]]) for units, draw in streams.items()}
         for scheme, each in known.items():
-            drawn[scheme][number] = metric.of_drawn(each, counts)
+            own = np.concatenate([counts[units] for units in each.units])
+            drawn[scheme][number] = metric.of_drawn(each, own)
     return {
         scheme: Measured(None)
         if each is None
@@ -232,11 +246,9 @@ class _Flows:
     """The seeds, with the number of units of each."""
     sizes: NDArray[np.int64]
     """The number of flows of each unit."""
-    worst: int
-    """The number of worst flows that nearly always suffices for resampled percentiles."""
 
     @staticmethod
-    def of(metric: Tail | MeanTime, outcomes: BySeed) -> _Flows | None:
+    def of(metric: OfFlows, outcomes: BySeed) -> _Flows | None:
         """The flows of these outcomes; None if there are none."""
         found, owners, units, first = [], [], [], 0
         for seed, outcome in sorted(outcomes.items()):
@@ -255,33 +267,13 @@ class _Flows:
         worst_first = np.argsort(-values, kind="stable")
         values, owner = values[worst_first], owner[worst_first]
         sizes = np.bincount(owner, minlength=first)
-        beyond = 1 - metric.p if isinstance(metric, Tail) else 1.0
-        worst = min(len(values), int(3 * beyond * len(values)) + 1000)
-        return _Flows(values, owner, tuple(units), sizes, worst)
+        return _Flows(values, owner, tuple(units), sizes)
 
-    def found(self, p: float) -> float:
-        """The percentile of all flows."""
-        return float(self.values[len(self.values) - samples.rank(len(self.values), p)])
 
-    def percentile(self, p: float, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
-        """The percentile with units drawn this often; NaN if none is."""
-        counts = self._counts(drawn)
-        total = int(counts @ self.sizes)
-        if not total:
-            return math.nan
-        beyond = total - samples.rank(total, p)
-        place = _first_above(counts[self.owner[: self.worst]], beyond)
-        if place == self.worst:
-            place = _first_above(counts[self.owner], beyond)
-        return float(self.values[place])
-
-    def times(self, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """How often each flow is drawn."""
-        return self._counts(drawn)[self.owner]
-
-    def _counts(self, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """How often each unit is drawn, over all seeds."""
-        return np.concatenate([drawn[units] for units in self.units])
+def together(outcomes: BySeed, of: str, column: str = "slowdown") -> NDArray[Any]:
+    """A column of a class's flows, of all seeds; see `samples.select`."""
+    tables = [each.samples for each in outcomes.values() if each.samples is not None]
+    return np.concatenate([np.empty(0), *(samples.select(table, of, column) for table in tables)])
 
 
 @dataclass(frozen=True)
@@ -299,10 +291,8 @@ class WithTimeout:
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
         """The share in percent, without resampling."""
-        tables = [each.samples for each in outcomes.values() if each.samples is not None]
-        parts = [samples.select(table, self.of, "with_timeout") for table in tables]
-        flows = np.concatenate([np.empty(0, dtype=bool), *parts])
-        return Measured(100 * float(flows.mean()) if len(flows) else None)
+        late = together(outcomes, self.of, "with_timeout")
+        return Measured(100 * float(late.mean()) if len(late) else None)
 
 
 OverSeeds: TypeAlias = Literal["mean", "largest"]
@@ -390,7 +380,7 @@ def total(outcome: Outcome, within: str) -> float:
 
 def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
     """A metric of several schemes, which share the same draws."""
-    if isinstance(metric, Tail | MeanTime):
+    if isinstance(metric, OfFlows):
         return _resampled(metric, outcomes, replicates)
     return {scheme: metric.measured(each, replicates) for scheme, each in outcomes.items()}
 

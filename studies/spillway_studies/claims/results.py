@@ -9,7 +9,15 @@ import numpy as np
 
 from spillway_studies.claims import samples
 from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.metric import REPLICATES, BySeed, Measured, Metric, of_each, total
+from spillway_studies.claims.metric import (
+    REPLICATES,
+    BySeed,
+    Measured,
+    Metric,
+    of_each,
+    together,
+    total,
+)
 from spillway_studies.claims.point import Outcome
 
 if TYPE_CHECKING:
@@ -87,9 +95,7 @@ class Results:
 
         Of many flows there are some, all over the range and towards its end.
         """
-        tables = [outcome.samples for outcome in self.at(place, scheme).values()]
-        parts = [samples.select(table, name) for table in tables if table is not None]
-        found = np.sort(np.concatenate(parts)) if parts else np.empty(0)
+        found = np.sort(together(self.at(place, scheme), name))
         total = len(found)
         kept = np.arange(total)
         if total > _MOST:

@@ -10,6 +10,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ ENOUGH = 10
 Json = dict[str, Any]
 Row = Mapping[str, Any]
 """The numbers of a run by their dotted path, and its scheme and seed."""
+Number = Callable[[Row], float | None]
+"""How a number is taken from those of a run."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,12 @@ class Results:
         """In their order."""
         return list(self.runs)
 
-    def each(self, scheme: str, number: Callable[[Row], float | None]) -> list[float]:
+    def each(self, scheme: str, number: Number) -> list[float]:
         """A number of every run that has it."""
         found = (number(row) for row in self.runs[scheme])
         return [value for value in found if value is not None]
 
-    def mean(self, scheme: str, number: Callable[[Row], float | None]) -> float | None:
+    def mean(self, scheme: str, number: Number) -> float | None:
         """Over the seeds."""
         found = self.each(scheme, number)
         return statistics.mean(found) if found else None
@@ -57,19 +60,17 @@ class Results:
         """Whether few values lie beyond a percentile in any run."""
         return any(is_few(row.get(f"{of}.count"), percentile) for row in self.runs[scheme])
 
-    def regret(self, scheme: str, number: Callable[[Row], float | None]) -> float | None:
+    def regret(self, scheme: str, number: Number) -> float | None:
         """How many times the least of all schemes a scheme has."""
         own, best = self.mean(scheme, number), self.best(number)
-        if own is None or best is None:
-            return None
-        least = self.mean(best, number)
-        return own / least if least else None
+        least = None if best is None else self.mean(best, number)
+        return own / least if own is not None and least else None
 
-    def best(self, number: Callable[[Row], float | None]) -> str | None:
+    def best(self, number: Number) -> str | None:
         """The scheme that has the least; None if no scheme has any."""
         means = {scheme: self.mean(scheme, number) for scheme in self.runs}
-        known = {scheme: mean for scheme, mean in means.items() if mean is not None}
-        return min(known, key=known.__getitem__) if known else None
+        known = [(mean, scheme) for scheme, mean in means.items() if mean is not None]
+        return min(known, key=itemgetter(0))[1] if known else None
 
 
 def is_few(count: float | None, percentile: str) -> bool:
@@ -82,9 +83,19 @@ def is_few(count: float | None, percentile: str) -> bool:
 # Numbers of a run --------------------------------------------------------------------------------
 
 
-def slowdown(of: str, percentile: str) -> Callable[[Row], float | None]:
+def at(path: str) -> Number:
+    """The one at a dotted path."""
+    return lambda row: row.get(path)
+
+
+def slowdown(of: str, percentile: str) -> Number:
     """Of a class."""
-    return lambda row: row.get(f"fct_slowdown.{of}.{percentile}")
+    return at(f"fct_slowdown.{of}.{percentile}")
+
+
+def lost(within: str) -> Number:
+    """Packets lost for whatever reason, of counts whose paths begin so."""
+    return lambda row: sum(n or 0 for path, n in row.items() if path.startswith(within))
 
 
 def with_timeout(row: Row) -> float | None:
@@ -148,23 +159,29 @@ Regret = tuple[float | None, bool]
 NO_REGRET: Regret = (None, False)
 
 
-def regret_of(results: Results, of: str, percentile: str = "p99") -> Callable[[str], Regret]:
-    """In a class's percentile, or mean."""
-    number = slowdown(of, percentile)
-    best = results.best(number)
-
-    def regret(scheme: str) -> Regret:
-        compared = (each for each in (scheme, best) if each is not None)
-        few = any(results.is_few(each, f"fct_slowdown.{of}", percentile) for each in compared)
-        return results.regret(scheme, number), few
-
-    return regret
+def regret_of(results: Results, of: str, percentile: str, scheme: str) -> Regret:
+    """In a percentile or mean of a class's slowdowns, or of queries; of a scheme that may miss."""
+    number = at(f"{of}.{percentile}")
+    if scheme not in results.runs:
+        return NO_REGRET
+    compared = (each for each in (scheme, results.best(number)) if each is not None)
+    few = any(results.is_few(each, of, percentile) for each in compared)
+    return results.regret(scheme, number), few
 
 
 def greatest(found: Iterable[Regret]) -> Regret:
     """Of those that are known."""
     known = [each for each in found if each[0] is not None]
     return max(known, key=lambda each: each[0] or 0.0) if known else NO_REGRET
+
+
+def regret_table(columns: Mapping[str, Callable[[str], Regret]], schemes: Iterable[str]) -> str:
+    """How many times the best scheme's, column by column; last the worst of all of them."""
+    rows = []
+    for scheme in schemes:
+        found = [regret(scheme) for regret in columns.values()]
+        rows.append([f"`{scheme}`", *map(times, found), times(greatest(found))])
+    return markdown(["", *columns, "at worst"], rows)
 
 
 def times(regret: Regret) -> str:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway.show.tables import FEW
 from spillway_studies.claims.side_by_side import (
-    NO_REGRET,
     NOTE,
     PERCENTILES,
     Json,
-    Regret,
+    Number,
     Results,
-    Row,
+    at,
     below_each_other,
     caption,
     cell,
     dots,
     greatest,
     load,
+    lost,
     markdown,
     ratios,
     regret_of,
+    regret_table,
     spread,
     times,
     with_timeout,
@@ -51,28 +53,9 @@ BEST = "lqd"
 """The same in a sweep: what has nearly the fewest flows with a timeout everywhere."""
 
 
-# Numbers of a run --------------------------------------------------------------------------------
-
-
-def query_ms(percentile: str) -> Callable[[Row], float | None]:
+def query_ms(percentile: str) -> Number:
     """How long queries took, from their beginning to the end of their last answer."""
-
-    def number(row: Row) -> float | None:
-        found = row.get(f"query_us.{percentile}")
-        return None if found is None else found / 1000
-
-    return number
-
-
-def goodput(row: Row) -> float | None:
-    """In Gbps."""
-    found: float | None = row["goodput_gbps.all"]
-    return found
-
-
-def lost(row: Row) -> float:
-    """Packets lost for whatever reason while it was measured."""
-    return sum(value or 0 for path, value in row.items() if path.startswith("lost."))
+    return lambda row: None if (us := row.get(f"query_us.{percentile}")) is None else us / 1000
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -91,17 +74,17 @@ def table(results: Results, classes: Sequence[str]) -> str:
     ]
     rows = []
     for policy in results.schemes:
-        cells = [f"`{policy}`"]
-        for name in classes:
-            for p in PERCENTILES:
-                cells.append(cell(results, policy, name, p))
         mark = FEW if results.is_few(policy, "query_us", "p99") else ""
-        cells += [
-            spread(results.each(policy, query_ms("mean"))),
-            spread(results.each(policy, query_ms("p99")), mark),
-            *(spread(results.each(policy, of)) for of in (goodput, with_timeout, lost)),
-        ]
-        rows.append(cells)
+        others = (at("goodput_gbps.all"), with_timeout, lost("lost."))
+        rows.append(
+            [
+                f"`{policy}`",
+                *(cell(results, policy, name, p) for name in classes for p in PERCENTILES),
+                spread(results.each(policy, query_ms("mean"))),
+                spread(results.each(policy, query_ms("p99")), mark),
+                *(spread(results.each(policy, of)) for of in others),
+            ]
+        )
     return markdown(heads, rows)
 
 
@@ -117,26 +100,16 @@ def pairs(results: Results, classes: Sequence[str]) -> str:
 
 def regrets(networks: Mapping[str, Results]) -> str:
     """How many times the best policy's, network by network; last the worst of all of them."""
-    tails = [
-        (f"{name}: {of} p99", results, regret_of(results, of))
+    columns = {
+        f"{name}: {of} p99": partial(regret_of, results, f"fct_slowdown.{of}", "p99")
         for name, results in networks.items()
         for of in CLASSES[name]
-    ]
-    queries = [
-        (f"{name}: queries, mean", results, regret_of_queries(results))
+    } | {
+        f"{name}: queries, mean": partial(regret_of, results, "query_us", "mean")
         for name, results in networks.items()
-    ]
-    columns = [*tails, *queries]
-    rows = []
-    for policy in dict.fromkeys(name for each in networks.values() for name in each.schemes):
-        found = [of(policy) if policy in each.runs else NO_REGRET for _, each, of in columns]
-        rows.append([f"`{policy}`", *map(times, found), times(greatest(found))])
-    return markdown(["", *(name for name, _, _ in columns), "at worst"], rows)
-
-
-def regret_of_queries(results: Results) -> Callable[[str], Regret]:
-    """In the mean time that queries take."""
-    return lambda policy: (results.regret(policy, query_ms("mean")), False)
+    }
+    policies = dict.fromkeys(name for each in networks.values() for name in each.schemes)
+    return regret_table(columns, policies)
 
 
 def sweep(points: Mapping[str, Results]) -> str:
@@ -151,14 +124,15 @@ def sweep(points: Mapping[str, Results]) -> str:
     first = next(iter(points.values()))
     rows = []
     for policy in first.schemes:
-        tails = []
-        for results in points.values():
-            tails.append(cell(results, policy, "incast", "p99"))
-        found = [regret_of(each, of)(policy) for each in points.values() for of in classes]
+        found = [
+            regret_of(each, f"fct_slowdown.{of}", "p99", policy)
+            for each in points.values()
+            for of in classes
+        ]
         rows.append(
             [
                 f"`{policy}`",
-                *tails,
+                *(cell(results, policy, "incast", "p99") for results in points.values()),
                 *(spread(results.each(policy, with_timeout)) for results in points.values()),
                 times(greatest(found)),
             ]

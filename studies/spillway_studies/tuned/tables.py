@@ -27,6 +27,7 @@ from spillway_studies.claims.side_by_side import (
     Json,
     Results,
     Row,
+    at,
     below_each_other,
     cell,
     markdown,
@@ -207,7 +208,7 @@ def goodput(found: Tuned, policy: str) -> str:
     if BASE in found.missing:
         return "-"
     own, base = (
-        found.results.mean(each, lambda row: row["goodput_gbps.all"])
+        found.results.mean(each, at("goodput_gbps.all"))
         for each in (f"{policy} {TUNED}", f"{BASE} {DEFAULT}")
     )
     return "-" if own is None or not base else f"{own / base:.3f}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spillway.run.run import run
 from spillway.tasks.run import Report
@@ -79,38 +79,37 @@ TWO = Scheme("two features", _ASKS, style=4)
 SCHEMES = (LQD, CREDENCE, TIERS, SWITCHES, TWO)
 
 
+_MAKE: Mapping[str, Callable[[Any, Trace], Mapping[str, Model]]] = {
+    "tiers": lambda oracle, trace: {
+        tier: oracle.train([trace.at(tier)], split="none").model for tier in trace.tiers
+    },
+    "switches": lambda oracle, trace: {
+        name: each.model for name, each in oracle.train_each([trace], split="none").items()
+    },
+    "two features": lambda oracle, trace: dict.fromkeys(
+        trace.tiers,
+        oracle.train([trace], split="none", features=("queue", "occupancy")).model,
+    ),
+}
+"""How `spillway.learning.oracle` makes models of a trace, by the name of a switch or tier."""
+
+
 @basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """Leaves use a model trained on leaves' drops, spines one trained on spines' drops."""
-    from spillway.learning.oracle import train
-
-    def make(trace: Trace) -> Mapping[str, Model]:
-        return {tier: train([trace.at(tier)], split="none").model for tier in trace.tiers}
-
-    return _made(report, "tiers", make, duration, one_in, MORE_QUERIES)
+    return _made(report, "tiers", duration, one_in, MORE_QUERIES)
 
 
 @basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """Every switch uses a model trained on its own drops, as in the authors' program."""
-    from spillway.learning.oracle import train_each
-
-    def make(trace: Trace) -> Mapping[str, Model]:
-        return {name: each.model for name, each in train_each([trace], split="none").items()}
-
-    return _made(report, "switches", make, duration, one_in)
+    return _made(report, "switches", duration, one_in)
 
 
 @basis.results(1, on=basis.EVERYTHING, libraries=("numpy", "scikit-learn"))
 def two_features(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
     """All use one forest with only queue and occupancy as features, as in section 4.1."""
-    from spillway.learning.oracle import train
-
-    def make(trace: Trace) -> Mapping[str, Model]:
-        model = train([trace], split="none", features=("queue", "occupancy")).model
-        return dict.fromkeys(trace.tiers, model)
-
-    return _made(report, "two features", make, duration, one_in)
+    return _made(report, "two features", duration, one_in)
 
 
 _LOCK = threading.Lock()
@@ -119,19 +118,16 @@ _FOLDERS: dict[tuple[str, str, int], TemporaryDirectory[str]] = {}
 
 
 def _made(
-    report: Report,
-    what: str,
-    make: Callable[[Trace], Mapping[str, Model]],
-    duration: str,
-    one_in: int,
-    traffic: tuple[str, ...] = (),
+    report: Report, what: str, duration: str, one_in: int, traffic: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Trains models, once, and returns their folder."""
+    from spillway.learning import oracle
+
     wait(report, _LOCK)
     try:
         key = (what, duration, one_in)
         if key not in _FOLDERS:
-            models = make(traced(report, SEED, duration, one_in, traffic))
+            models = _MAKE[what](oracle, traced(report, SEED, duration, one_in, traffic))
             folder = TemporaryDirectory(prefix="spillway-models-")
             atexit.register(folder.cleanup)
             for name, model in models.items():

@@ -23,6 +23,7 @@ from spillway_studies.claims import (
     Scale,
     Within,
     finish,
+    line_of,
     style_of,
 )
 from spillway_studies.pred.figures import acc_runs
@@ -74,11 +75,8 @@ class Shares:
                             results.curve(place, scheme.name, seed, name) for seed in results.seeds
                         ]
                         drawn = np.mean(each, axis=0)
-                        style = {
-                            "color": style_of(scheme, number)["color"],
-                            "linestyle": ("-", "--", "-.", ":")[number % 4],
-                        }
-                        axis.plot(drawn[:-1], beyond, label=scheme.name, linewidth=1.1, **style)
+                        style = {"label": scheme.name, "linewidth": 1.1, **line_of(scheme, number)}
+                        axis.plot(drawn[:-1], beyond, **style)
                     axis.set_yscale("log")
                 row[0].set_xscale("log")
                 row[0].set_ylabel("share beyond")

@@ -142,14 +142,11 @@ def shown(result: Result) -> dict[str, float]:
     return star.numbers(result) | star.over_time(result, _BEGIN_MS * 1e3, _END_MS * 1e3, _STEP_US)
 
 
-def _with(scheme: Scheme, flows: int, style: int) -> Scheme:
-    sets = (*scheme.assignments, *_endless(flows).assignments)
-    return replace(scheme, name=f"{scheme.name}, N = {flows}", assignments=sets, style=style)
-
-
-_SHOWN = (GENTLE, STEEP, PRED, PRED_80)
-_FEW = tuple(_with(scheme, 2, place) for place, scheme in enumerate(_SHOWN))
-_MANY = tuple(_with(scheme, 20, place) for place, scheme in enumerate(_SHOWN))
+_ALL = (GENTLE, STEEP, PRED, PRED_80)
+_FEW, _MANY = (
+    tuple(star.with_senders(scheme, flows, place) for place, scheme in enumerate(_ALL))
+    for flows in (2, 20)
+)
 
 QUEUES = Figure(
     name="pred/figure21-queues",
@@ -180,7 +177,7 @@ def _of(schemes: tuple[Scheme, ...], parameter: str) -> dict[str, tuple[str, ...
     return {scheme.name: (f"switch.aqm.{parameter}",) for scheme in schemes}
 
 
-_ALL, _REDS, _PREDS = (GENTLE, STEEP, PRED, PRED_80), (GENTLE, STEEP), (PRED, PRED_80)
+_REDS, _PREDS = _ALL[:2], _ALL[2:]
 _PER_MB = {
     **_of((GENTLE,), "slope=0.2"),
     **_of((STEEP,), "slope=2"),

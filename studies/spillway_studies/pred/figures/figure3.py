@@ -99,16 +99,10 @@ def shown(result: Result) -> dict[str, float]:
     return star.numbers(result) | star.over_time(result, _BEGIN_MS * 1e3, _END_MS * 1e3, _STEP_US)
 
 
-def _with(scheme: Scheme, flows: int, style: int) -> Scheme:
-    """A scheme with this many senders of a flow each."""
-    name = f"{scheme.name}, N = {flows}"
-    return Scheme(
-        name, (*scheme.assignments, star.traffic(star.section("flows", flows))), style=style
-    )
-
-
-_FEW = tuple(_with(scheme, 2, place) for place, scheme in enumerate((ECN, GENTLE, STEEP)))
-_MANY = tuple(_with(scheme, 20, place) for place, scheme in enumerate((ECN, GENTLE, STEEP)))
+_FEW, _MANY = (
+    tuple(star.with_senders(each, flows, place) for place, each in enumerate((ECN, GENTLE, STEEP)))
+    for flows in (2, 20)
+)
 
 
 def _of(schemes: tuple[Scheme, ...]) -> tuple[str, ...]:

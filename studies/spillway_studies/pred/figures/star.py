@@ -109,6 +109,12 @@ def with_flows(flows: int, *assignments: str) -> Point:
     return Point(values, sets, {"flows": f"N = {flows}"}, {"flows": str(flows)})
 
 
+def with_senders(scheme: Scheme, flows: int, style: int) -> Scheme:
+    """A scheme with this many senders of an endless flow each."""
+    sets = (*scheme.assignments, traffic(section("flows", flows)))
+    return replace(scheme, name=f"{scheme.name}, N = {flows}", assignments=sets, style=style)
+
+
 def run(function: str, *assignments: str) -> Run:
     """The runs of a figure, and the function of its module that measures them."""
     return Run(SCENARIO, assignments, f"spillway_studies.pred.figures.{function}")

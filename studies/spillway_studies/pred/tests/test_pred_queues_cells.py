@@ -514,7 +514,7 @@ def test_figure_27():
         "every packet": aqm("ecn", threshold="0pkt", at_threshold="mark"),
     }
     traffics = by_number(2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
-    check(pred.figure27.FIGURE, star(2), schemes, traffics, STEADY)
+    check(pred.figure11.RANGE, star(2), schemes, traffics, STEADY)
 
 
 SETTLING = {"quick": (FIVE, sized("0ms", "500ms")), "full": (FIVE, sized("0ms", "2000ms"))}
@@ -528,7 +528,7 @@ def test_figure_27_with_a_round_trip_of_80_us():
     }
     traffics = by_number(2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
     network = star(2, "20us", "81.2us")
-    check(pred.figure27.FARTHER, network, schemes, traffics, STEADY)
+    check(pred.figure11.RANGE_FARTHER, network, schemes, traffics, STEADY)
 
 
 def test_whether_lambda_settles():
