@@ -41,7 +41,7 @@ def summaries(tmp_path_factory):
     spillway.run(TINY, out=folder / "run")
     spillway.tune(TINY, out=folder / "study", **STUDY)
     (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
-    document = write.document(results, write.findings(results), "quick")
+    document = write.document(results, "quick")
     figure = write.write(results, document, folder, force=False)
     places = {name: folder / name for name in ("run", "study")} | {"figure": figure}
     return {

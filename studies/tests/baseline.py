@@ -145,7 +145,7 @@ def said(figure: Figure, outcome: Outcome) -> str:
     outcomes = {(*cell, seed): drawn(*cell, seed) for cell in every for seed in SEEDS}
     with mock.patch.object(results, "REPLICATES", 20):
         made = results.Results(figure, SEEDS, outcomes)
-        document = write.document(made, write.findings(made), "quick")
+        document = write.document(made, "quick")
     return digest({key: document[key] for key in ("points", "metrics", "claims", "verdicts")})
 
 

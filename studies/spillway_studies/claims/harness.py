@@ -24,32 +24,25 @@ def default_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "spillway" / "results"
 
 
-class Cache:
+class Cache(Store):
     """A folder of outcomes, which several processes may share."""
-
-    def __init__(self, folder: Path) -> None:
-        self.results = Store(folder)
 
     def check(self) -> None:
         """Refuses a folder that cannot be used, before anything is computed."""
-        self.results.check()
-        self.results.refresh()
-
-    def has(self, key: str) -> bool:
-        """Whether the point is there, as far as was found."""
-        return self.results.has(key)
+        super().check()
+        self.refresh()
 
     def load(self, key: str) -> Outcome | None:
         """The point, if it is there and can be read."""
-        entry = self.results.get(key)
+        entry = self.get(key)
         if entry is None:
             return None
         samples = None
         if entry["has_samples"]:
             try:
-                samples = parquet.read(self.results.file(key), only_sealed=True)
+                samples = parquet.read(self.file(key), only_sealed=True)
             except (KeyError, TypeError, ValueError):
-                self.results.forget(key)
+                self.forget(key)
                 return None
         return Outcome(entry["numbers"], samples, entry["scenario"], entry["cpu_s"])
 
@@ -63,7 +56,7 @@ class Cache:
             "has_samples": samples is not None,
         }
         write = None if samples is None else lambda partial: parquet.write(samples, partial)
-        self.results.put(key, entry, write)
+        self.put(key, entry, write)
 
 
 class Unfinished(KeyboardInterrupt):
@@ -138,14 +131,14 @@ def compute(
     is_whole = True
     try:
         while left := [task for key, task in planned.tasks.items() if key not in found]:
-            is_whole = run(left, cache.results, one, jobs=jobs, follow=follow, done=done)
+            is_whole = run(left, cache, one, jobs=jobs, follow=follow, done=done)
             # Another process may have computed some; what cannot be read is computed here.
             others = [task.key for task in left if task.key not in found]
             found.update({key: each for key in others if (each := cache.load(key)) is not None})
             if not is_whole:
                 break
     finally:
-        cache.results.close()
+        cache.close()
     if not is_whole:
         raise Unfinished(len(found), len(planned.tasks))
     return [

@@ -14,7 +14,7 @@ from spillway.base.folder import SCENARIO, SUMMARY, OutputFolder, whole_file
 from spillway.show.drawing import svg
 from spillway_studies.claims.claim import Verdict
 from spillway_studies.claims.figure import Figure
-from spillway_studies.claims.finding import Finding, examine, tally
+from spillway_studies.claims.finding import examine, tally
 from spillway_studies.claims.metric import Metric, caution
 from spillway_studies.claims.point import build
 from spillway_studies.claims.results import Results
@@ -25,15 +25,10 @@ from spillway_studies.claims.results import Results
 NUMBERS, SAMPLES = "numbers.parquet", "samples.parquet"
 
 
-def findings(results: Results) -> list[Finding]:
-    """The findings on the figure's claims."""
-    return [examine(claim, results) for claim in results.figure.claims]
-
-
-def document(results: Results, found: list[Finding], scale: str) -> dict[str, Any]:
+def document(results: Results, scale: str) -> dict[str, Any]:
     """Everything except the data, as JSON."""
     figure = results.figure
-    claims = _claims(found)
+    claims = _claims(results)
     return {
         "figure": figure.name,
         "is_of_paper": figure.is_of_paper,
@@ -78,13 +73,14 @@ def _values(metric: Metric, results: Results) -> dict[str, Any]:
     return {"name": metric.name, "unit": metric.unit, "schemes": schemes}
 
 
-def _claims(found: list[Finding]) -> list[dict[str, Any]]:
+def _claims(results: Results) -> list[dict[str, Any]]:
     """The findings; those of a variant say whether their verdict differs from the first one's."""
     first: dict[str, Verdict] = {}
     rows = []
-    for finding in found:
-        plain = first.setdefault(finding.claim.says, finding.verdict)
-        flips = {"flips": finding.verdict is not plain} if finding.claim.variant else {}
+    for claim in results.figure.claims:
+        finding = examine(claim, results)
+        plain = first.setdefault(claim.says, finding.verdict)
+        flips = {"flips": finding.verdict is not plain} if claim.variant else {}
         rows.append({**finding.document, **flips})
     return rows
 

@@ -104,8 +104,7 @@ def reproduce(
     documents: list[dict[str, Any]] = []
     parts = []
     for results in found:
-        findings = write.findings(results)
-        summary = write.document(results, findings, scale)
+        summary = write.document(results, scale)
         if publish:
             more = f" --seeds {seeds}" if seeds is not None else ""
             command = f"spillway reproduce {results.figure.name} --scale {scale}{more}"
@@ -128,9 +127,9 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     done = len(planned.tasks) - left
     if done:
         errors.print(f"{done} of {len(planned.tasks)} points are there already", style="dim")
-    if damaged := cache.results.damaged:
+    if damaged := cache.damaged:
         lines = "a line is" if damaged == 1 else f"{damaged} lines are"
-        where = cache.results.folder / "segments"
+        where = cache.folder / "segments"
         say(f"note: {lines} damaged in {where}; what was there is computed again")
     with ProgressBar(errors, left) as bar:
         return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=bar.finished)

@@ -49,7 +49,7 @@ def computed(tmp_path_factory):
 def kept(computed):
     """The small figure's summary."""
     results = computed[2]
-    return json.dumps(write.document(results, write.findings(results), "quick"))
+    return json.dumps(write.document(results, "quick"))
 
 
 @pytest.fixture
@@ -289,7 +289,7 @@ def distributions(results):
 
 def published_of(results):
     """What is read back of published results."""
-    summary = write.document(results, write.findings(results), "quick")
+    summary = write.document(results, "quick")
     publish(results, summary, COMMAND)
     return Published(results.figure)
 

@@ -357,8 +357,7 @@ def test_data_has_a_row_for_every_point_scheme_and_seed(bursts):
 
 
 def test_a_figure_s_folder(bursts, tmp_path):
-    found = write.findings(bursts)
-    document = write.document(bursts, found, "quick")
+    document = write.document(bursts, "quick")
     place = write.write(bursts, document, tmp_path, force=False)
     assert place == tmp_path / "tiny" / "bursts"
     assert names(place) == [
@@ -389,7 +388,7 @@ def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     figure = replace(figures.BURSTS, measure=Run(str(TINY), ("switch.buffer=100MB",)))
     (found,) = harness.compute(harness.plan([figure], "quick", [1]), Cache(tmp_path / "points"))
     assert not any(found.is_informative(place) for place in range(2))
-    document = write.document(found, write.findings(found), "quick")
+    document = write.document(found, "quick")
     assert [claim["verdict"] for claim in document["claims"]] == ["not comparable"] * 2
     assert [claim["uninformative_points"] for claim in document["claims"]] == [2, 2]
     write.write(found, document, tmp_path, force=False)
@@ -407,7 +406,7 @@ def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     figure = replace(figure, told_by="anything")
     (found,) = harness.compute(harness.plan([figure], "quick", [1]), Cache(tmp_path / "points"))
     assert all(found.is_informative(place) for place in range(2))
-    document = write.document(found, write.findings(found), "quick")
+    document = write.document(found, "quick")
     assert [claim["verdict"] for claim in document["claims"]] == ["undecided"] * 2
 
 

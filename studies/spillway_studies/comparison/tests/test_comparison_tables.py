@@ -192,7 +192,7 @@ def made(home, monkeypatch, tmp_path):
     summaries = []
     for results in computed:
         assert results.samples() is None, "of flows nothing is kept"
-        summary = write.document(results, write.findings(results), "quick")
+        summary = write.document(results, "quick")
         write.publish(results, summary, "")
         summaries.append(summary)
     return summaries

@@ -3,19 +3,15 @@
 from dataclasses import replace
 
 from spillway_studies.claims import (
-    Claim,
-    Excess,
     Figure,
-    Near,
     Over,
-    Reduction,
     Scale,
     Variants,
-    Within,
     choice,
     product,
 )
 from spillway_studies.pred.figures import setup
+from spillway_studies.pred.figures.figure13 import ONES
 from spillway_studies.pred.figures.setup import CODEL, ECN, ECN_SHARP, FCS, PRED, RED_065
 
 _PREDS = (PRED.name, FCS.name)
@@ -97,47 +93,17 @@ CHOICES = (
 _FLOWS = replace(setup.WEBSEARCH, flows=4_000)
 
 
-def _claims() -> tuple[Claim, ...]:
-    """The text's four ratios at 90% load, choice by choice."""
-    source = "section 6.3.1, Figure 13"
-    return tuple(
-        Claim(
-            f"{words} under {old} at 90% load",
-            source,
-            formula,
-            rule,
-            Over({**setup.HIGHEST, **point.values}),
-            variant=str(point.values["choice"]),
-            is_again=place > 0,
-        )
-        for place, point in enumerate(CHOICES)
-        for words, old, formula, rule in (
-            (
-                "Short flows have a shorter tail than",
-                ECN_SHARP.name,
-                Reduction(setup.SHORT, new=PRED.name, old=ECN_SHARP.name),
-                Near(0.68),
-            ),
-            (
-                "Short flows have a shorter tail than",
-                CODEL.name,
-                Reduction(setup.SHORT, new=PRED.name, old=CODEL.name),
-                Near(0.80),
-            ),
-            (
-                "Long flows take longer than",
-                CODEL.name,
-                Excess(setup.LONG_MEAN, new=PRED.name, old=CODEL.name),
-                Within(0.046),
-            ),
-            (
-                "Long flows take longer than",
-                ECN_SHARP.name,
-                Excess(setup.LONG_MEAN, new=PRED.name, old=ECN_SHARP.name),
-                Within(0.125),
-            ),
-        )
+_CLAIMS = tuple(
+    replace(
+        claim,
+        over=Over({**setup.HIGHEST, **point.values}),
+        variant=str(point.values["choice"]),
+        is_again=place > 0,
     )
+    for place, point in enumerate(CHOICES)
+    for claim in ONES
+)
+"""The text's four ratios at 90% load, choice by choice."""
 
 
 FIGURE = Figure(
@@ -151,7 +117,7 @@ FIGURE = Figure(
     schemes=(PRED, FCS, ECN, ECN_SHARP, CODEL, RED_065),
     scales={**_FLOWS.scales(), "page": Scale((1, 2, 3))},
     plot=Variants((setup.SHORT, setup.SHORT_MEAN, setup.LONG_MEAN), "choice"),
-    claims=_claims(),
+    claims=_CLAIMS,
     is_of_paper=False,
     told_by="marks",
 )

@@ -26,7 +26,7 @@ _SOURCE = "section 6.3.1, Figure 13"
 _AT_90 = Over(setup.HIGHEST)
 _P, _S, _C = PRED.name, ECN_SHARP.name, CODEL.name
 
-_ONES = (
+ONES = (
     Claim(
         "Short flows have a shorter tail than under ECN# at 90% load",
         _SOURCE,
@@ -111,7 +111,7 @@ FIGURE = Figure(
     schemes=(PRED, BOUNDED, ECN, ECN_SHARP, CODEL),
     scales=setup.WEBSEARCH.scales(),
     plot=Lines(setup.PANELS, "load", "load of the receiver's line"),
-    claims=(*_ONES, *_TIMES, *_BETTER, *with_bound((*_ONES, *_BETTER))),
+    claims=(*ONES, *_TIMES, *_BETTER, *with_bound((*ONES, *_BETTER))),
     told_by="marks",
 )
 

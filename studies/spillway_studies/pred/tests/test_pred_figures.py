@@ -2,7 +2,8 @@
 
 import pytest
 
-from spillway_studies.claims import Excess, Plain, Reduction, Results, Scale, write
+from spillway_studies.claims import Excess, Plain, Reduction, Results, Scale
+from spillway_studies.claims.finding import examine
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import (
     choices,
@@ -75,7 +76,7 @@ def test_figures_are_told_by_marks_and_drawn():
     }
     results = Results(figure, (1,), outcomes)
     assert all(results.is_informative(place) for place in range(9))
-    found = write.findings(results)
+    found = [examine(claim, results) for claim in figure.claims]
     # One seed decides nothing, but tells numbers.
     assert {str(each.verdict) for each in found} == {"undecided"}
     assert all(each.estimate is not None for each in found)

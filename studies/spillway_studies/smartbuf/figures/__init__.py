@@ -4,7 +4,6 @@ from spillway_studies.smartbuf.figures import (
     choices,
     claim,
     figure1,
-    figure2,
     figure3,
     figure4,
     figure8,
@@ -15,7 +14,7 @@ from spillway_studies.smartbuf.figures import (
 
 FIGURES = (
     figure1.FIGURE,
-    figure2.FIGURE,
+    figure3.MOST,
     figure3.FIGURE,
     figure4.FIGURE,
     readings.NEIGHBOURS,
