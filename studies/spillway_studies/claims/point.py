@@ -97,9 +97,8 @@ def along(
     def point(value: Value) -> Point:
         sets = tuple(text.format(value) for text in assignments)
         words, ticks = {axis: label.format(value)}, {axis: tick.format(value)}
-        if only is None:
-            return Point({axis: value}, sets, words, ticks)
-        return Point({axis: value}, (), words, ticks, {only: sets})
+        own = (sets, {}) if only is None else ((), {only: sets})
+        return Point({axis: value}, own[0], words, ticks, own[1])
 
     return tuple(point(value) for value in values)
 
@@ -108,19 +107,18 @@ def product(*axes: Iterable[Point]) -> tuple[Point, ...]:
     """All combinations; assignments of later axes override those of earlier ones."""
 
     def joined(points: tuple[Point, ...]) -> Point:
-        values: dict[str, Value] = {}
-        labels: dict[str, str] = {}
-        ticks: dict[str, str] = {}
         of_scheme: dict[str, tuple[str, ...]] = {}
         for point in points:
-            values.update(point.values)
-            labels.update(point.labels)
-            ticks.update(point.ticks)
             for scheme, sets in point.of_scheme.items():
                 of_scheme[scheme] = (*of_scheme.get(scheme, ()), *sets)
-        sets = tuple(text for point in points for text in point.assignments)
-        exploratory = "; ".join(point.exploratory for point in points if point.exploratory)
-        return Point(values, sets, labels, ticks, of_scheme, exploratory)
+        return Point(
+            {axis: value for point in points for axis, value in point.values.items()},
+            tuple(text for point in points for text in point.assignments),
+            {axis: label for point in points for axis, label in point.labels.items()},
+            {axis: tick for point in points for axis, tick in point.ticks.items()},
+            of_scheme,
+            "; ".join(point.exploratory for point in points if point.exploratory),
+        )
 
     return tuple(joined(points) for points in itertools.product(*axes))
 

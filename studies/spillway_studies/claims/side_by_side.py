@@ -135,18 +135,20 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def in_pairs(results: Results, scheme: str, base: str, number: Number) -> list[tuple[float, float]]:
+    """A number of a scheme and of a base with the same flows, for each seed where both have it."""
+    olds = {row["seed"]: number(row) for row in results.runs[base]}
+    pairs = [(number(row), olds[row["seed"]]) for row in results.runs[scheme]]
+    return [(new, old) for new, old in pairs if new is not None and old is not None]
+
+
 def ratios(results: Results, scheme: str, base: str, of: str, percentile: str = "p99") -> str:
     """A class's slowdown over that under a base with the same flows, seed by seed.
 
     The mean of the seeds' ratios, the least and the greatest.
     """
-    number = slowdown(of, percentile)
-    olds = {row["seed"]: number(row) for row in results.runs[base]}
-    found = []
-    for row in results.runs[scheme]:
-        new, old = number(row), olds[row["seed"]]
-        if new is not None and old:
-            found.append(new / old)
+    pairs = in_pairs(results, scheme, base, slowdown(of, percentile))
+    found = [new / old for new, old in pairs if old]
     if not found:
         return "-"
     few = any(results.is_few(each, f"fct_slowdown.{of}", percentile) for each in (scheme, base))

@@ -22,6 +22,7 @@ from spillway_studies.claims.side_by_side import (
     cell,
     dots,
     greatest,
+    in_pairs,
     load,
     lost,
     markdown,
@@ -153,12 +154,7 @@ def pairs_of_sweep(points: Mapping[str, Results]) -> str:
 
 def more_timeouts(results: Results, policy: str) -> str:
     """The mean of the seeds' differences in percentage points, the least and the greatest."""
-    base = {row["seed"]: with_timeout(row) for row in results.runs[BEST]}
-    found = []
-    for row in results.runs[policy]:
-        new, old = with_timeout(row), base[row["seed"]]
-        if new is not None and old is not None:
-            found.append(new - old)
+    found = [new - old for new, old in in_pairs(results, policy, BEST, with_timeout)]
     if not found:
         return "-"
     return f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})"

@@ -351,7 +351,9 @@ class Work:
 
 def main() -> None:
     """Makes what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("networks", nargs="*", metavar="NETWORK", help=", ".join(NETWORKS))
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
@@ -361,9 +363,6 @@ def main() -> None:
             parser.error(f"there is no network {name!r}; valid here: {', '.join(NETWORKS)}")
     for name in asked.networks or NETWORKS:
         Work(NETWORKS[name], asked.folder / name, asked.jobs, _say).make()
-
-
-_Raw = argparse.RawDescriptionHelpFormatter
 
 
 def _say(text: str) -> None:

@@ -50,7 +50,6 @@ from spillway_studies.tuned.run import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 _NEAR = 0.05
@@ -241,16 +240,10 @@ def table(found: Tuned) -> str:
     return markdown(heads, rows)
 
 
-def cpu_hours(found: Tuned) -> tuple[float, float]:
-    """Of all searches, and of the runs on new seeds."""
-    searches = sum(study["cpu_s"] for study in found.studies.values())
-    runs = sum(row["run.cpu_s"] for rows in found.results.runs.values() for row in rows)
-    return searches / 3600, runs / 3600
-
-
 def block(found: Tuned) -> str:
     """What the page has of a network."""
-    searches, runs = cpu_hours(found)
+    searches = sum(study["cpu_s"] for study in found.studies.values()) / 3600
+    runs = sum(row["run.cpu_s"] for rows in found.results.runs.values() for row in rows) / 3600
     times = ", ".join(f"`{each}`" for each in found.network.confirmed)
     first = next(iter(found.studies.values()))
     missing = ", ".join(f"`{policy}`" for policy in found.missing)
@@ -274,27 +267,23 @@ def plot(name: str) -> Drawing:
     found = load(name)
     with drawing_of(4.6, 4.2) as drawing:
         axis = drawing.subplots()
-        _draw(axis, found)
+        for place, policy in enumerate(found.ranked):
+            colour = COLOURS[list(found.studies).index(policy) % len(COLOURS)]
+            middles = []
+            for how, face in ((DEFAULT, "white"), (TUNED, colour)):
+                tails = found.tails(policy, how)
+                if not tails:
+                    continue
+                middles.append(_middle(tails))
+                axis.plot(tails, [place] * len(tails), "|", color=colour, markersize=7)
+                axis.plot(middles[-1:], [place], "o", color=colour, markerfacecolor=face, zorder=3)
+            axis.plot(middles, [place] * len(middles), "-", color=colour, linewidth=0.8)
+        below_each_other(axis, found.ranked)
+        axis.set_xlabel("tail: geometric mean of the p99 slowdowns", fontsize=8)
         axis.set_title(f"{name}: {', '.join(found.network.classes)}", fontsize=9)
         note = "hollow: defaults, filled: tuned, a line for every seed"
         drawing.supxlabel(note, fontsize=7.5)
     return drawing
-
-
-def _draw(axis: Axes, found: Tuned) -> None:
-    for place, policy in enumerate(found.ranked):
-        colour = COLOURS[list(found.studies).index(policy) % len(COLOURS)]
-        middles = []
-        for how, face in ((DEFAULT, "white"), (TUNED, colour)):
-            tails = found.tails(policy, how)
-            if not tails:
-                continue
-            middles.append(_middle(tails))
-            axis.plot(tails, [place] * len(tails), "|", color=colour, markersize=7)
-            axis.plot(middles[-1:], [place], "o", color=colour, markerfacecolor=face, zorder=3)
-        axis.plot(middles, [place] * len(middles), "-", color=colour, linewidth=0.8)
-    below_each_other(axis, found.ranked)
-    axis.set_xlabel("tail: geometric mean of the p99 slowdowns", fontsize=8)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from spillway_studies.claims import (
     Claim,
     Figure,
     Lines,
-    Number,
     Over,
     Panel,
     Plain,
@@ -27,7 +26,6 @@ from spillway_studies.pred.figures.star import GOODPUT, LAMBDA, MEAN, PRED, PRED
 
 SENDERS = 20
 GENTLE, STEEP = star.red(0.2, 6), star.red(2, 0)
-PAUSED = Number("pauses.time_paused_us.hosts", "time for which senders are paused", "us")
 _SECTION = "appendix D.1, Figure 21"
 _GROWS = Over(take="relative growth")
 _LEVEL = 0.25

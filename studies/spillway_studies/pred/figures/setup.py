@@ -96,8 +96,7 @@ LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 HIGHEST = {"load": 0.9}
 
 SHORT, SHORT_MEAN = TailTime("short", 0.99), MeanTime("short")
-LONG_MEAN, LONG_MEDIAN = MeanTime("long"), TailTime("long", 0.5)
-ALL_MEAN = MeanTime("all")
+LONG_MEAN, ALL_MEAN = MeanTime("long"), MeanTime("all")
 
 PANELS = (
     Panel(SHORT, "(a) short flows, p99"),

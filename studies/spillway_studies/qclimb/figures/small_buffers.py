@@ -173,8 +173,6 @@ FINDING = Figure(
     told_by="anything",
 )
 
-_SMALL_BUFFERS = (SIZES, FINDING)
-
 
 # Queries: several hosts answer one at once, while web search is on its way ------------------------
 
