@@ -94,9 +94,7 @@ class Lines:
                 capsize=2,
                 label=scheme.name,
             )
-        axis.set_title(panel.title)
-        axis.set_ylabel(panel.metric.unit)
-        axis.set_xlabel(self.label)
+        axis.set(title=panel.title, ylabel=panel.metric.unit, xlabel=self.label)
         if not self.is_linear:
             ticks = [point.ticks[self.axis] for point in results.figure.points]
             axis.set_xticks(places, ticks)
@@ -173,8 +171,7 @@ class Distributions:
             incast, _, at_least = results.distribution(place, scheme.name, "incast")
             lower.step(incast, at_least, where="post", **style)
         upper.set_xscale("log")
-        lower.set_yscale("log")
-        lower.set_xlabel("slowdown")
+        lower.set(yscale="log", xlabel="slowdown")
         if not results.is_informative(place):
             upper.text(
                 0.97, 0.05, "nothing lost", ha="right", color=_QUIET, transform=upper.transAxes
@@ -219,8 +216,10 @@ class Variants:
                 own = axes[row * lines : (row + 1) * lines]
                 for axis, metric in zip(own.flat, self.slowdowns, strict=False):
                     self._dots(axis, metric, results, places)
-                    axis.set_title(textwrap.fill(metric.name.replace(" slowdown", ""), _TITLE))
-                    axis.set_xlabel(metric.unit)
+                    axis.set(
+                        title=textwrap.fill(metric.name.replace(" slowdown", ""), _TITLE),
+                        xlabel=metric.unit,
+                    )
                 for unused in list(own.flat)[panels:]:
                     unused.set_axis_off()
                 if self.shares:
@@ -267,8 +266,7 @@ class Variants:
                 range(len(places)), width, left=left, color=colour, label=share.name, height=0.7
             )
             left += width
-        axis.set_xlim(0, 100)
-        axis.set_xlabel("% of packets, acks aside")
+        axis.set(xlim=(0, 100), xlabel="% of packets, acks aside")
         axis.grid(axis="y", visible=False)
 
 

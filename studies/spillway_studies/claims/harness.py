@@ -1,5 +1,6 @@
 """Runs the points of figures in parallel, and each of them only once."""
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -92,12 +93,11 @@ def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = No
             raise ScenarioError(f"{figure.name} has no scale {scale!r}", hint)
         chosen.append(tuple(seeds or size.seeds))
         own = {}
-        for place, point in enumerate(figure.points):
-            for scheme in figure.schemes:
-                for seed in chosen[-1]:
-                    task = figure.measure.task(point, scheme, seed, size)
-                    tasks.setdefault(task.key, task)
-                    own[place, scheme.name, seed] = task.key
+        cells = itertools.product(enumerate(figure.points), figure.schemes, chosen[-1])
+        for (place, point), scheme, seed in cells:
+            task = figure.measure.task(point, scheme, seed, size)
+            tasks.setdefault(task.key, task)
+            own[place, scheme.name, seed] = task.key
         keys.append(own)
     return Plan(tuple(figures), tuple(chosen), tuple(keys), tasks)
 

@@ -252,8 +252,7 @@ def dots(
 def below_each_other(axis: Axes, names: Sequence[str]) -> None:
     """Names a row for each, from the top down, over slowdowns."""
     axis.set_yticks(range(len(names)), names, fontsize=7)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("slowdown")
+    axis.set(ylim=(len(names) - 0.5, -0.5), xlabel="slowdown")
     log_scale(axis, "x")
     axis.tick_params(axis="x", labelsize=7)
 

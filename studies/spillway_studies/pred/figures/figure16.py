@@ -78,9 +78,9 @@ class Shares:
                         style = {"label": scheme.name, "linewidth": 1.1, **line_of(scheme, number)}
                         axis.plot(drawn[:-1], beyond, **style)
                     axis.set_yscale("log")
-                row[0].set_xscale("log")
-                row[0].set_ylabel("share beyond")
-                row[0].set_title(results.figure.points[place].label)
+                row[0].set(
+                    xscale="log", ylabel="share beyond", title=results.figure.points[place].label
+                )
             axes[-1, 0].set_xlabel("completion time of flows under 100 KB in ms")
             axes[-1, 1].set_xlabel("packets queued")
             finish(drawing, results, axes[0, 0], "means over seeds of each quantile")
@@ -107,8 +107,7 @@ class OverTime:
                         times = np.linspace(begin, end, len(held))
                         colour = style_of(scheme, number)["color"]
                         axis.plot(times, held, color=colour, linewidth=0.8, label=scheme.name)
-                axis.set_ylabel("packets")
-                axis.set_title(results.figure.points[place].label)
+                axis.set(ylabel="packets", title=results.figure.points[place].label)
             axes[-1, 0].set_xlabel("time in ms")
             finish(drawing, results, axes[0, 0], f"shown: seed {results.seeds[0]}")
         return drawing

@@ -321,8 +321,7 @@ class Overlaid:
                             # The legend is made from the first panel's lines.
                             axes[0].plot([], [], color=colour, label=label)
                             named.add(label)
-                axis.set_title(panel.title)
-                axis.set_ylabel(panel.unit)
+                axis.set(title=panel.title, ylabel=panel.unit)
                 axis.set_ylim(bottom=0)
             axes[-1].set_xlabel("time in ms")
             note = "" if self.every_seed else f"shown: seed {seeds[0]}"

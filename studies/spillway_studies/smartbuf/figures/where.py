@@ -74,8 +74,7 @@ class Map:
             panel.plot(xs, tails, **style_of(scheme, number), label=scheme.name)
         panel.set_title(kind)
         panel.set_xticks(range(len(places)), [points[n].ticks["share"] for n in places])
-        panel.set_xlabel("share of the uplinks in incasts")
-        panel.set_ylabel(self.tail.unit)
+        panel.set(xlabel="share of the uplinks in incasts", ylabel=self.tail.unit)
         log_scale(panel)
 
     def _over_timeouts(self, panel: Axes, results: Results) -> None:
@@ -94,8 +93,7 @@ class Map:
         panel.set_xscale("symlog", linthresh=0.1)
         panel.set_xlim(-0.02, 100)
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        panel.set_xlabel("flows with a timeout, %")
-        panel.set_ylabel(self.tail.unit)
+        panel.set(xlabel="flows with a timeout, %", ylabel=self.tail.unit)
         log_scale(panel)
 
 
