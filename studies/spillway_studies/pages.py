@@ -4,33 +4,28 @@ The first line of a block names a figure, a study, a network or a reference; lin
 more, as `metric = mean queue`.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from spillway.show.drawing import svg
 from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
-from spillway_studies.claims import blocks, side_by_side
+from spillway_studies.claims import Drawing, blocks, side_by_side
 from spillway_studies.claims.blocks import Block
 from spillway_studies.claims.write import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
 from spillway_studies.references.blocks import validation
 from spillway_studies.tuned import tables as tuned
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 BLOCK = re.compile(r"^```([a-z-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SIDE_BY_SIDE: Mapping[str, Any] = {"comparison": comparison_tables, "aqms": aqms_tables}
 
 
-Drawn: TypeAlias = "tuple[str, Drawing | Path]"
+Drawn: TypeAlias = tuple[str, Drawing | Path]
 """A plot's title, and the plot or the file that it is in."""
 
 

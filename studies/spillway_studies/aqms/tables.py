@@ -1,15 +1,13 @@
 """The tables and the plot of all AQMs side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.aqms import figures
 from spillway_studies.aqms.figures import REACTING, THETA
+from spillway_studies.claims import Axes, Drawing
 from spillway_studies.claims.side_by_side import (
     NOTE,
     Results,
@@ -30,10 +28,6 @@ from spillway_studies.claims.side_by_side import (
     with_timeout,
 )
 from spillway_studies.claims.write import Published
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
 NETWORKS = {
     "credence": "Credence",

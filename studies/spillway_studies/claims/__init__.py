@@ -35,6 +35,7 @@ from spillway_studies.claims.draw import (
 )
 from spillway_studies.claims.figure import Figure
 from spillway_studies.claims.harness import Cache, default_folder
+from spillway_studies.claims.late import Axes, Drawing, Table
 from spillway_studies.claims.metric import (
     MeanTime,
     Metric,
@@ -65,12 +66,14 @@ __all__ = [
     "Apart",
     "AtLeast",
     "AtMost",
+    "Axes",
     "Beside",
     "Between",
     "Cache",
     "Claim",
     "Computed",
     "Distributions",
+    "Drawing",
     "Excess",
     "Falls",
     "Figure",
@@ -94,6 +97,7 @@ __all__ = [
     "Scheme",
     "Share",
     "Sum",
+    "Table",
     "Tail",
     "TailTime",
     "TimePanel",

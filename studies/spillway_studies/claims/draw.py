@@ -1,24 +1,18 @@
 """Plots in the form that papers have them."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from spillway.show.drawing import drawing_of, log_scale
 from spillway.show.palette import COLOURS, MARKERS
+from spillway_studies.claims.late import Axes, Drawing
 from spillway_studies.claims.metric import Metric, seeds_in_words
 from spillway_studies.claims.point import Scheme
 from spillway_studies.claims.results import Results
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
 
 _QUIET = "#666666"
 _TITLE = 24

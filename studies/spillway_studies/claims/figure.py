@@ -1,17 +1,13 @@
 """What a figure of a paper consists of: runs, numbers from them, a plot, and claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from spillway_studies.claims.claim import Claim
+from spillway_studies.claims.late import Drawing
 from spillway_studies.claims.metric import Metric
 from spillway_studies.claims.point import Measure, Point, Scale, Scheme
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 
 class Plot(Protocol):

@@ -1,7 +1,5 @@
 """Metrics: numbers from a point's outcomes, and how far chance may have moved them."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +91,19 @@ class Metric(Protocol):
 
     def measured(self, outcomes: BySeed, replicates: int, /) -> Measured:
         """The number over all of these seeds."""
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """The values of all seeds that a metric is computed from, the worst first."""
+
+    values: NDArray[np.float64]
+    owner: NDArray[np.int64]
+    """The unit of each flow; the units of a seed follow those of the previous seed."""
+    units: tuple[tuple[int, int], ...]
+    """The seeds, with the number of units of each."""
+    sizes: NDArray[np.int64]
+    """The number of flows of each unit."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +220,7 @@ def _resampled(
     All schemes and points use the same draws of seeds, and of units if they have the same number of
     them, so that runs with the same traffic are compared in pairs.
     """
-    flows = {scheme: _Flows.of(metric, by_seed) for scheme, by_seed in outcomes.items()}
+    flows = {scheme: _flows_of(metric, by_seed) for scheme, by_seed in outcomes.items()}
     known = {scheme: each for scheme, each in flows.items() if each is not None}
     seeds = sorted({seed for by_seed in outcomes.values() for seed in by_seed})
     if len(seeds) < LEAST_SEEDS:
@@ -235,39 +246,26 @@ def _resampled(
     }
 
 
-@dataclass(frozen=True)
-class _Flows:
-    """The values of all seeds that a metric is computed from, the worst first."""
-
-    values: NDArray[np.float64]
-    owner: NDArray[np.int64]
-    """The unit of each flow; the units of a seed follow those of the previous seed."""
-    units: tuple[tuple[int, int], ...]
-    """The seeds, with the number of units of each."""
-    sizes: NDArray[np.int64]
-    """The number of flows of each unit."""
-
-    @staticmethod
-    def of(metric: OfFlows, outcomes: BySeed) -> _Flows | None:
-        """The flows of these outcomes; None if there are none."""
-        found, owners, units, first = [], [], [], 0
-        for seed, outcome in sorted(outcomes.items()):
-            if outcome.samples is None:
-                continue
-            unit = samples.select(outcome.samples, metric.of, "unit").astype(np.int64)
-            if not len(unit):
-                continue
-            found.append(samples.select(outcome.samples, metric.of, metric.column))
-            owners.append(unit + first)
-            units.append((seed, int(unit.max()) + 1))
-            first += units[-1][1]
-        if not found:
-            return None
-        values, owner = metric.scale * np.concatenate(found), np.concatenate(owners)
-        worst_first = np.argsort(-values, kind="stable")
-        values, owner = values[worst_first], owner[worst_first]
-        sizes = np.bincount(owner, minlength=first)
-        return _Flows(values, owner, tuple(units), sizes)
+def _flows_of(metric: OfFlows, outcomes: BySeed) -> _Flows | None:
+    """The flows of these outcomes; None if there are none."""
+    found, owners, units, first = [], [], [], 0
+    for seed, outcome in sorted(outcomes.items()):
+        if outcome.samples is None:
+            continue
+        unit = samples.select(outcome.samples, metric.of, "unit").astype(np.int64)
+        if not len(unit):
+            continue
+        found.append(samples.select(outcome.samples, metric.of, metric.column))
+        owners.append(unit + first)
+        units.append((seed, int(unit.max()) + 1))
+        first += units[-1][1]
+    if not found:
+        return None
+    values, owner = metric.scale * np.concatenate(found), np.concatenate(owners)
+    worst_first = np.argsort(-values, kind="stable")
+    values, owner = values[worst_first], owner[worst_first]
+    sizes = np.bincount(owner, minlength=first)
+    return _Flows(values, owner, tuple(units), sizes)
 
 
 def together(outcomes: BySeed, of: str, column: str = "slowdown") -> NDArray[Any]:

@@ -1,7 +1,5 @@
 """The points of a figure, and how each gives numbers: by a run, or by a function."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -9,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from spillway.base import core
 from spillway.base.checksums import digest
@@ -19,15 +17,13 @@ from spillway.run.run import run_to
 from spillway.scenario.scenario import Scenario
 from spillway.tasks.run import Report
 from spillway_studies.claims import basis, samples
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from spillway_studies.claims.late import Table
 
 NUMBERS = 1
 """The results number of what is taken from a run: its summary's numbers, and samples of flows."""
 
 
-Value: TypeAlias = "float | str"
+Value: TypeAlias = float | str
 
 
 @dataclass(frozen=True)
@@ -139,7 +135,7 @@ class Outcome:
     """The outcome of a point under one scheme with one seed."""
 
     numbers: Mapping[str, float | None]
-    samples: pa.Table | None = None
+    samples: Table | None = None
     """The flows, if more than numbers is needed: see `spillway_studies.claims.samples`."""
     scenario: str = ""
     """The scenario with every value written out, if it was a run."""

@@ -1,14 +1,13 @@
 """The results of all points of a figure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from spillway_studies.claims import samples
 from spillway_studies.claims.figure import Figure
+from spillway_studies.claims.late import Table
 from spillway_studies.claims.metric import (
     REPLICATES,
     BySeed,
@@ -19,10 +18,6 @@ from spillway_studies.claims.metric import (
     total,
 )
 from spillway_studies.claims.point import Outcome
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Curve: TypeAlias = tuple[int, str, int, str]
 """The place of a point, a scheme, a seed (or 0 for all of them), and a name."""
@@ -134,7 +129,7 @@ class Results:
     def _runs(self) -> Iterator[tuple[Any, int]]:
         return ((scheme, seed) for scheme in self.figure.schemes for seed in self.seeds)
 
-    def numbers(self) -> pa.Table:
+    def numbers(self) -> Table:
         """A row for every point, scheme and seed, with coordinates and all numbers."""
         import pyarrow as pa
 
@@ -152,7 +147,7 @@ class Results:
         names = dict.fromkeys(name for row in rows for name in row)
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
-    def samples(self) -> pa.Table | None:
+    def samples(self) -> Table | None:
         """The flows that percentiles and their intervals are based on, if any."""
         import pyarrow as pa
 

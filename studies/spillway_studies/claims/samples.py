@@ -1,18 +1,14 @@
 """What figures need of a run beside its summary: flows, and series of numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from spillway_studies.claims.late import Table
 
 CLASSES = ("short", "medium", "long", "incast")
 _SHORT, _MEDIUM, _LONG, _INCAST = range(4)
@@ -23,7 +19,7 @@ SECTION = "section "
 """The prefix of the names of traffic sections among names of classes."""
 
 
-def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any]) -> pa.Table:
+def of(flows: Table, scenario: Mapping[str, Any], summary: Mapping[str, Any]) -> Table:
     """A row for every flow that counts in a summary's slowdowns.
 
     `class` is short, medium, long or incast, `section` the traffic section, `slowdown` that of the
@@ -102,7 +98,7 @@ def percentile(values: NDArray[np.float64], p: float) -> float | None:
     return float(np.partition(values, rank(len(values), p) - 1)[rank(len(values), p) - 1])
 
 
-def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]:
+def select(table: Table, name: str, column: str = "slowdown") -> NDArray[Any]:
     """A column of a class, a traffic section ("section web"), "short+incast", or `all`."""
     if "+" in name:
         parts = [select(table, part, column) for part in name.split("+")]

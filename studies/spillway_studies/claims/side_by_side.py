@@ -4,25 +4,20 @@ Tables come out of the published numbers of runs; a scheme is a policy, or an AQ
 transport.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spillway.show.drawing import log_scale
 from spillway.show.tables import FEW
+from spillway_studies.claims.late import Axes
 from spillway_studies.claims.metric import seeds_in_words
 from spillway_studies.claims.samples import rank
 from spillway_studies.claims.write import Published
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 PERCENTILES = {"p99": 0.99, "p99_9": 0.999}
 ENOUGH = 10

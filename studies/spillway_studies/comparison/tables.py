@@ -1,15 +1,13 @@
 """The tables and the plot of all sharing policies side by side."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway.show.tables import FEW
+from spillway_studies.claims import Drawing
 from spillway_studies.claims.side_by_side import (
     NOTE,
     PERCENTILES,
@@ -35,9 +33,6 @@ from spillway_studies.claims.side_by_side import (
 )
 from spillway_studies.claims.write import Published
 from spillway_studies.comparison import figures
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 CLASSES = {
     "credence": ("short", "long", "incast"),

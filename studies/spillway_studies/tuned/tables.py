@@ -7,8 +7,6 @@ The second command takes what is complete in the folder into `results`, from whi
 Policies that are not complete are left out of tables, and named.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
@@ -16,12 +14,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spillway.experiment.statistics import interval
 from spillway.result.summary_paths import flat
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
+from spillway_studies.claims import Drawing
 from spillway_studies.claims.metric import seeds_in_words
 from spillway_studies.claims.side_by_side import (
     Json,
@@ -48,9 +46,6 @@ from spillway_studies.tuned.run import (
     run_file,
     search_folder,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 _NEAR = 0.05
 """The part of a range at each end that counts as its end."""

@@ -1,9 +1,6 @@
 """Figures 16 and 17: PRED beside agents of ACC."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +10,7 @@ from spillway_studies.claims import (
     Apart,
     Claim,
     Computed,
+    Drawing,
     Figure,
     Metric,
     Near,
@@ -48,10 +46,6 @@ from spillway_studies.pred.figures.acc_runs import (
     UTILITY,
 )
 from spillway_studies.pred.figures.star import ABOUT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 
 _SOURCE = "section 6.3.3, Figure 16"
 

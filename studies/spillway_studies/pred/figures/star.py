@@ -1,10 +1,8 @@
 """Small networks around one switch, what is measured at their receiver, and its plots over time."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +12,8 @@ from spillway.result.result import Result
 from spillway.show.drawing import drawing_of
 from spillway.show.palette import COLOURS
 from spillway_studies.claims import (
+    Axes,
+    Drawing,
     Metric,
     Number,
     Point,
@@ -27,10 +27,6 @@ from spillway_studies.claims import (
     samples,
     style_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -1,20 +1,14 @@
 """Numbers about a run's bursts, from the table `bursts`."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
 from spillway.result.result import Result
-from spillway_studies.claims import basis, lost
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from spillway_studies.claims import Table, basis, lost
 
 CLOSE_PS = 1_000_000_000
 """Bursts that begin within a millisecond are close in time."""
@@ -56,7 +50,7 @@ def errors(predicted: NDArray[np.float64], demand: NDArray[np.float64]) -> dict[
     }
 
 
-def at_leaves(bursts: pa.Table, warmup: int) -> pa.Table:
+def at_leaves(bursts: Table, warmup: int) -> Table:
     """The rows of those bursts."""
     import pyarrow.compute as pc
 
@@ -65,14 +59,14 @@ def at_leaves(bursts: pa.Table, warmup: int) -> pa.Table:
     return bursts.filter(pc.and_(wanted, pc.greater_equal(bursts["detected_ps"], warmup)))
 
 
-def threshold(bursts: pa.Table, name: str) -> NDArray[np.float64]:
+def threshold(bursts: Table, name: str) -> NDArray[np.float64]:
     """A threshold of every burst; infinite if there was none."""
     column = bursts[f"{name}_threshold_bytes"].cast("float64").fill_null(float("inf"))
     found: NDArray[np.float64] = column.to_numpy()
     return found
 
 
-def close(bursts: pa.Table) -> float | None:
+def close(bursts: Table) -> float | None:
     """The share of bursts for which another begins close to them, at another port of their leaf."""
     rows = list(
         zip(

@@ -1,9 +1,6 @@
 """Figure 8: the prediction for a burst, and what it would have taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +19,12 @@ from spillway_studies.claims import (
     Plain,
     Scale,
     Scheme,
+    Table,
     Within,
     along,
     basis,
 )
 from spillway_studies.smartbuf.figures import bursts, setup
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MEAN = Number("bursts.mean_error", "mean error", "% of the demand", 100)
 LARGEST = Number("bursts.largest_error", "largest error", "% of the demand", 100, "largest")
@@ -132,7 +127,7 @@ def beside_unbounded(
     }
 
 
-def _matched(first: pa.Table, second: pa.Table) -> np.ndarray:
+def _matched(first: Table, second: Table) -> np.ndarray:
     """For each burst of the first run, the demand of the burst that it overlaps the longest."""
     at_port: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
     for row in second.to_pylist():

@@ -1,22 +1,14 @@
 """Which scheme wins where: by the share of incasts, their fan-in, and their answers' size."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spillway.show.drawing import drawing_of, log_scale
-from spillway_studies.claims import Figure, Metric, Results, Scale, finish, style_of
+from spillway_studies.claims import Axes, Drawing, Figure, Metric, Results, Scale, finish, style_of
 from spillway_studies.smartbuf.figures import setup
 from spillway_studies.smartbuf.figures.figure8 import MEAN
 from spillway_studies.smartbuf.figures.setup import CS, DEMANDS, DT, EQUAL_SHARES, SMARTBUF
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
 
 SHARES = (0.015, 0.03, 0.08)
 KINDS = (
