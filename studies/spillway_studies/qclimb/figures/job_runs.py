@@ -22,8 +22,6 @@ from spillway_studies.qclimb.figures import setup
 from spillway_studies.qclimb.figures.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from spillway.learning.bounds import Job, Model
     from spillway.learning.bounds.synthetic import SyntheticJob
 
