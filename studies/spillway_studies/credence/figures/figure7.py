@@ -146,9 +146,6 @@ DISTRIBUTIONS = Figure(
 # Figure 8: the same under PowerTCP ----------------------------------------------------------------
 
 
-_C, _D, _A = CREDENCE.name, DT.name, ABM.name
-_LARGEST = Over({"burst_percent": 100.0})
-
 _UNDER_POWERTCP = (
     Claim(
         "Incast flows finish sooner than under DT",

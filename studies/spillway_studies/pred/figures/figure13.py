@@ -24,7 +24,7 @@ from spillway_studies.pred.figures.setup import BOUNDED, CODEL, ECN, ECN_SHARP, 
 
 _SOURCE = "section 6.3.1, Figure 13"
 _AT_90 = Over(setup.HIGHEST)
-_P, _S, _C = PRED.name, ECN_SHARP.name, CODEL.name
+_P, _E, _S, _C = PRED.name, ECN.name, ECN_SHARP.name, CODEL.name
 
 ONES = (
     Claim(
@@ -81,7 +81,7 @@ _BETTER = tuple(
         Reduction(setup.SHORT, new=_P, old=name),
         Apart(),
     )
-    for name in (ECN.name, _S, _C)
+    for name in (_E, _S, _C)
 )
 
 
@@ -174,8 +174,6 @@ HALVES = Figure(
 
 
 _FIGURE_22 = "appendix D.2, Figure 22"
-_AT_90 = Over(setup.HIGHEST)
-_P, _E, _S, _C = PRED.name, ECN.name, ECN_SHARP.name, CODEL.name
 
 _ABOUT_DATA_MINING = (
     Claim(

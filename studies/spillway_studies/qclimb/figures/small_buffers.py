@@ -190,7 +190,6 @@ _TRAFFIC = (
 )
 """The scenario's web search, and queries of 2% of the uplinks: 180 in a run."""
 
-_TAGGED = (PIAS.name, QCLIMB.name, PERFECT.name)
 _BACKGROUND = WEBSEARCH.at(0.6, 3_600, spines=True, tagged=_TAGGED)
 _NO_BOUNDS = Point({}, of_scheme={PFABRIC.name: ("traffic.queries.bound=none",)})
 _POINTS = product(
@@ -220,7 +219,6 @@ _SHORT = Panel(setup.SHORT_MEAN, "(d) web search's short flows, mean")
 _AXIS = "answers to a query, 1 MB in all"
 
 
-_SOURCE = "not in the paper"
 _CLAIMS = (
     *(
         claim

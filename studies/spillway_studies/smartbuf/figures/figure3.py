@@ -104,7 +104,6 @@ MOST = Figure(
 
 
 _LOW, _HIGHEST = Over({"load": 0.2}), Over({"load": 0.9})
-_EVERYWHERE = Over(take="each")
 _IV_B = "section IV-B, Figure 3"
 
 
