@@ -67,8 +67,8 @@ def validate(
     if publish:
         published.check(name, paths=paths, differences=differences, others=others)
     found = reference.compare(folder, jobs=jobs or processors(), **options)
-    display(found.document, found.table, as_json, closing=found.bounds.sentence)
+    display(found.document, found.table, as_json, closing=found.sentence)
     if publish:
         published.publish(name, found.document)
-    if not found.bounds.is_kept:
+    if not found.is_kept:
         raise typer.Exit(FAILED)

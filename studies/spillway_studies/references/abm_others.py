@@ -6,21 +6,39 @@ published output (inet-tub/ns3-datacenter, 40b8430, dump_sigcomm).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
+from rich.table import Table
 
 from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
-from spillway_studies.references.abm_flows import Flows, in_order, read_reference
-from spillway_studies.references.abm_runs import CUBIC, DCTCP, Experiment, replay
-from spillway_studies.references.bounds import Compared, Judged, Verdict, verdict
-from spillway_studies.references.percentiles import percentile, percentile_name
+from spillway_studies.references.abm_runs import (
+    CUBIC,
+    DCTCP,
+    Experiment,
+    Flows,
+    in_order,
+    read_reference,
+    replay,
+    with_answers,
+)
+from spillway_studies.references.numbers import (
+    Json,
+    Judged,
+    Range,
+    Verdict,
+    compared,
+    judged,
+    percentile,
+    within,
+)
+from spillway_studies.references.replayed import LATE
+from spillway_studies.references.tables import interval, judgement, shown_table
 
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
@@ -108,101 +126,75 @@ OTHERS = (
 )
 
 
-@dataclass(frozen=True)
-class Place(Compared):
-    """One percentile of one class: the published one and ours."""
+def run_others(folder: Path, *, jobs: int = 2) -> tuple[list[Json], list[Judged]]:
+    """The published runs of `OTHERS` beside ours of the same flows, and what bounds count of them.
 
-    flows: str
-    percentile: float
-    reference: float
-    ours: float
-    interval: tuple[float, float]
-    """95% bootstrap interval of ours, by flow, or for incast by query."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """Ours compared with the reference or, failing that, the reference with our interval."""
-        return verdict(self.difference, self.percentile, self.reference, self.interval)
-
-    @property
-    def name(self) -> str:
-        """A name such as "incast p99"."""
-        return percentile_name(self.flows, self.percentile)
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The number as JSON."""
-        return vars(self) | {
-            "difference": self.difference,
-            "agrees": self.verdict is Verdict.near,
-            "verdict": self.verdict,
-        }
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A published run, and ours of the same flows."""
-
-    transport: str
-    scheme: str
-    answer_bytes: int
-    is_of_program: bool
-    """Whether the scheme is as in the published program."""
-    places: list[Place]
-    flows_over_least_timeout: dict[str, int]
-    """In our run, by class."""
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Everything, as JSON."""
-        return vars(self) | {"places": [place.document for place in self.places]}
-
-    @property
-    def judged(self) -> list[Judged]:
-        """The percentiles as bounds count them: none if the scheme is another one."""
-        run = f"{self.transport}/{self.scheme}"
-        places = self.places if self.is_of_program else []
-        return [place.judged(f"{run} {place.name}") for place in places]
-
-
-def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
-    """The published runs of `OTHERS`, and ours of the same flows."""
+    No bound is on a scheme that is not as in the program.
+    """
     lists = {each.load: read_reference(folder, each) for each in (CUBIC, DCTCP)}
     with TemporaryDirectory() as place:
 
-        def run(number: int, report: Report) -> Beside:
+        def run(number: int, report: Report) -> Json:
             other = OTHERS[number]
-            listed, flows = _with_answers(*lists[other.experiment.load], other.answer_bytes)
+            listed, flows = lists[other.experiment.load]
+            if other.answer_bytes is not None:
+                listed, flows = with_answers(listed, flows, other.answer_bytes)
             scenario = replay(other.experiment, listed, Path(place) / f"{number}.parquet")
             result = run_whole(scenario.set(*other.settings), report)
             return _beside(other, in_order(listed, flows, result.flows)[0])
 
-        return all_of(run, range(len(OTHERS)), jobs)
+        found = all_of(run, range(len(OTHERS)), jobs)
+    own = [each for each in found if each["is_of_program"]]
+    runs = [(f"{each['transport']}/{each['scheme']}", each["places"]) for each in own]
+    return found, [one for run in runs for one in judged(*run)]
 
 
-def _with_answers(
-    listed: pa.Table, flows: Flows, answer_bytes: int | None
-) -> tuple[pa.Table, Flows]:
-    """The flows with answers of another size."""
-    if answer_bytes is None:
-        return listed, flows
-    payload = np.where(flows.is_incast, answer_bytes, flows.payload)
-    column = listed.column_names.index("size_bytes")
-    listed = listed.set_column(column, "size_bytes", pa.array(payload))
-    return listed, replace(flows, payload=payload)
-
-
-def _beside(other: Other, ours: Flows) -> Beside:
+def _beside(other: Other, ours: Flows) -> Json:
     places = []
-    for (kind, p), reference in zip(PLACES, other.published, strict=True):
+    for (kind, p), published in zip(PLACES, other.published, strict=True):
         found = percentile(ours.slowdowns(kind), p)
-        places.append(Place(kind, p, reference, found, ours.interval(kind, p)))
-    answer = int(ours.payload[ours.is_incast].max())
-    return Beside(
-        other.experiment.transport,
-        other.scheme,
-        answer,
-        other.is_of_program,
-        places,
-        ours.late,
+        places.append(place(kind, p, published, found, ours.interval(kind, p)))
+    return {
+        "transport": other.experiment.transport,
+        "scheme": other.scheme,
+        "answer_bytes": int(ours.payload[ours.is_incast].max()),
+        "is_of_program": other.is_of_program,
+        "places": places,
+        LATE: ours.late,
+    }
+
+
+def place(flows: str, p: float, reference: float, ours: float, interval: Range) -> Json:
+    """One percentile of one class: the published one, and ours with its 95% bootstrap interval."""
+    row = {"flows": flows, "percentile": p, "reference": reference, "ours": ours}
+    row = compared(
+        row | {"interval": interval}, within(p), (Verdict.undecided, reference, interval)
+    )
+    verdict = row.pop("verdict")
+    return row | {"agrees": verdict is Verdict.near, "verdict": verdict}
+
+
+def others_table(found: Sequence[Json]) -> Table:
+    """All published runs, and ours."""
+    columns = ["transport", "sharing", "answer", "class", "percentile", "reference", "ours"]
+    lines = (
+        [
+            run["transport"],
+            run["scheme"],
+            f"{run['answer_bytes']:,}",
+            place["flows"],
+            f"{100 * place['percentile']:g}",
+            f"{place['reference']:.2f}",
+            f"{place['ours']:.2f}",
+            interval(place["interval"]),
+            *judgement(place),
+        ]
+        for run in found
+        for place in run["places"]
+    )
+    return shown_table(
+        "Slowdown under other schemes and transports, and the published percentiles",
+        [*columns, "95% interval", "difference", ""],
+        lines,
+        "answer: bytes of an incast flow. The interval is that of ours.",
     )

@@ -2,30 +2,80 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+import pyarrow.compute as pc
+from rich.table import Table
+
+from spillway.base import core
 from spillway.base.errors import ScenarioError
+from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
-from spillway_studies.references import aqm_queues, aqm_times
-from spillway_studies.references.aqm_discs import Disc, disc_of
-from spillway_studies.references.aqm_files import Found, Queue, read_folder
-from spillway_studies.references.aqm_marks import Marks, replay
-from spillway_studies.references.aqm_queues import MEAN_WITHIN, P99_WITHIN, Length
-from spillway_studies.references.aqm_runs import TRANSPORTS
-from spillway_studies.references.aqm_tables import tables
-from spillway_studies.references.aqm_times import Times
-from spillway_studies.references.bounds import RULE, bounds
-from spillway_studies.references.kinds import Floats
-from spillway_studies.references.validation import Validation
+from spillway_studies.references.aqm_discs import (
+    TRANSPORTS,
+    WINDOW_US,
+    Disc,
+    disc_of,
+    endless,
+    listed,
+)
+from spillway_studies.references.aqm_files import Found, read_folder
+from spillway_studies.references.files import (
+    Booleans,
+    Floats,
+    Whole,
+    arrays,
+    as_listed,
+    fct_ns,
+    foreign,
+    numbering,
+)
+from spillway_studies.references.numbers import (
+    PERCENTILES,
+    RULE,
+    Json,
+    Judged,
+    Verdict,
+    agreements,
+    bootstrap,
+    compared,
+    judged,
+    nearest_rank,
+    off,
+    percentile_row,
+)
+from spillway_studies.references.tables import (
+    FLOW_BY_FLOW,
+    flow_by_flow,
+    interval,
+    judgement,
+    percentiles,
+    shown_table,
+    texts,
+)
+from spillway_studies.references.validation import Validation, validation
 
+_MEAN_WITHIN, _P99_WITHIN = 0.05, 0.1
+"""How far the mean and the 99th percentile of a queue may be from the reference's."""
 _RULE = (
     "marks the same or, where random, as many as in 99% of replays; queues' means within "
-    f"{100 * MEAN_WITHIN:g}%, p99 within {100 * P99_WITHIN:g}%; completion times' {RULE}"
+    f"{100 * _MEAN_WITHIN:g}%, p99 within {100 * _P99_WITHIN:g}%; completion times' {RULE}"
 )
+_SEEDS = 200
+"""Replays of a disc that marks at random."""
+_DEVIATIONS = 2.576
+"""Half the width of a normal distribution's middle 99%, in standard deviations."""
+_PACKET = 1500
+"""A packet's bytes, as the disc counts them."""
+_CLASSES = ("le100k_nicfree", "le100k", "100k_1m", "gt1m", "all")
+"""Flows by size; the first are those short ones whose sender has no other unfinished flow there."""
 
 
-def aqm(folder: Path, *, jobs: int = 2) -> Validation[Marks | Length | Times]:
+def aqm(folder: Path, *, jobs: int = 2) -> Validation:
     """Queue discs of ns-3 3.37 at one port: which packets they mark, queues, completion times.
 
     `folder` holds traces of packets (`trace_nN_DISC.parquet`), statistics of queues
@@ -34,40 +84,38 @@ def aqm(folder: Path, *, jobs: int = 2) -> Validation[Marks | Length | Times]:
     """
     found = read_folder(folder)
     known, left_out = _known(found), found.left_out
-    rows = [row for row in found.queues if row.disc in known]
-    for name in sorted({row.transport for row in rows} - set(TRANSPORTS)):
+    rows = [row for row in found.queues if row["disc"] in known]
+    for name in sorted({row["cc"] for row in rows} - set(TRANSPORTS)):
         left_out.append(f"{name}: no transport of ours is known by this name")
-    rows = [row for row in rows if row.transport in TRANSPORTS]
-    timed = [(disc, there) for disc, there in found.times.items() if disc in known]
+    rows = [row for row in rows if row["cc"] in TRANSPORTS]
+    timed = [disc for disc in found.times if disc in known]
 
-    def queue(row: Queue, report: Report) -> Length:
-        return aqm_queues.measured(known[row.disc], row, report)
+    def queue(row: Json, report: Report) -> Json:
+        return _queue(known[row["disc"]], row, report)
 
-    def fcts(each: tuple[str, Floats], report: Report) -> Times:
-        assert found.flows is not None
-        return aqm_times.measured(known[each[0]], found.flows, *each, report)
+    def fcts(name: str, report: Report) -> Json:
+        return {"disc": name} | _times(known[name], found, found.times[name], report)
 
-    marks = [replay(known[disc], disc, n, file) for disc, n, file in found.traces if disc in known]
-    lengths, times = all_of(queue, rows, jobs), all_of(fcts, timed, jobs)
-    judged = [each.judged for each in marks]
-    judged += [one for length in lengths for one in length.judged]
-    judged += [one for time in times for one in time.judged]
-    content = {
-        "marks": [each.document for each in marks],
-        "queues": [each.document for each in lengths],
-        "completion_times": [each.document for each in times],
-        "left_out": left_out,
-    }
-    if not judged:
+    marks = [_marks(known[disc], disc, n, file) for disc, n, file in found.traces if disc in known]
+    queues, times = all_of(queue, rows, jobs), all_of(fcts, timed, jobs)
+    content = {"marks": marks, "queues": queues, "completion_times": times, "left_out": left_out}
+    if not (marks or queues or times):
         raise ScenarioError(
             f"{folder}: there is nothing to compare: {'; '.join(left_out)}",
             "see studies/spillway_studies/references/validation.md for what such a folder holds",
         )
-    return Validation(
-        [*marks, *lengths, *times],
+    shown = [_marks_table(marks)] if marks else []
+    shown += [_queues_table(queues)] if queues else []
+    shown += _times_tables(times) if times else []
+    return validation(
         content,
-        tables(marks, lengths, times, left_out),
-        bounds(judged, _RULE),
+        [*shown, *texts(left_out)],
+        [
+            *map(_judged_marks, marks),
+            *(one for each in queues for one in _judged_queue(each)),
+            *(one for each in times for one in judged(f"times {each['disc']}", _rows(each))),
+        ],
+        _RULE,
     )
 
 
@@ -75,7 +123,7 @@ def _known(found: Found) -> dict[str, Disc]:
     """The discs that are known. Tells of the others, and of what is missing of these."""
     parts = {
         "marks": {disc for disc, *_ in found.traces},
-        "queues": {row.disc for row in found.queues},
+        "queues": {row["disc"] for row in found.queues},
         "completion times": set(found.times),
     }
     known = {}
@@ -89,3 +137,220 @@ def _known(found: Found) -> dict[str, Disc]:
         if missing:
             found.left_out.append(f"{name}: the folder has no {' and no '.join(missing)}")
     return known
+
+
+# Marks -------------------------------------------------------------------------------------------
+
+
+def _marks(disc: Disc, name: str, senders: int, file: Path) -> Json:
+    """The marks of the packets of a trace, the reference's and ours at the same times.
+
+    What `differ` are packets marked on one side only. Of a disc that marks at random only the
+    number of marks is compared: ours is the mean over seeds, and in the `interval` there are 99% of
+    our numbers.
+    """
+    types = dict.fromkeys(("enq_ps", "deq_ps"), "uint64") | dict.fromkeys(
+        ("found", "left"), "uint32"
+    )
+    columns = arrays(foreign(file), types | {"marked": "bool"}, file)
+    joined, left, found, remaining, there = columns.values()
+    keys = {key: value for key, value in disc.aqm.items() if key != "kind"}
+
+    def replayed(seed: int) -> Booleans:
+        try:
+            marks = core.replayed_marks(
+                disc.aqm["kind"], keys, joined, left, found, remaining, _PACKET, seed
+            )
+        except ScenarioError as error:
+            raise ScenarioError(f"{file}: {error}", error.hint) from error
+        return np.asarray(marks).astype(bool)
+
+    reference, ends, differ = int(there.sum()), None, None
+    if disc.is_random:
+        drawn = np.array([replayed(seed).sum() for seed in range(1, _SEEDS + 1)], dtype=float)
+        ours = float(drawn.mean())
+        half = _DEVIATIONS * float(drawn.std(ddof=1)) * math.sqrt(1 + 1 / _SEEDS)
+        ends = (ours - half, ours + half)
+        agrees = ends[0] <= reference <= ends[1]
+    else:
+        here = replayed(1)
+        ours, differ = int(here.sum()), int((here != there).sum())
+        agrees = differ == 0
+    return {
+        "verdict": Verdict.near if agrees else Verdict.outside,
+        "disc": name,
+        "senders": senders,
+        "packets": len(there),
+        "reference": reference,
+        "ours": ours,
+        "differ": differ,
+        "interval": ends,
+        "random": disc.is_random,
+    }
+
+
+def _judged_marks(marks: Json) -> Judged:
+    name = f"marks {marks['disc']} n{marks['senders']}"
+    if marks["random"]:
+        return name, off(marks["ours"], marks["reference"]), marks["verdict"]
+    return name, f"{marks['differ']:,} of {marks['packets']:,} packets", marks["verdict"]
+
+
+def _marks_table(marks: Sequence[Json]) -> Table:
+    lines = (
+        [
+            each["disc"],
+            f"{each['senders']}",
+            f"{each['packets']:,}",
+            f"{each['reference']:,}",
+            f"{each['ours']:,.1f}" if each["random"] else f"{each['ours']:,}",
+            "random" if each["random"] else f"{each['differ']:,}",
+            interval(each["interval"]) if each["random"] else "",
+            each["verdict"],
+        ]
+        for each in marks
+    )
+    caption = (
+        f"random: the number of marks is compared, not each. Ours is the mean of {_SEEDS} "
+        "seeds; of 100 single numbers 99 lie in the interval."
+    )
+    return shown_table(
+        "Marks of the same packets at the same times",
+        ["disc", "n", "packets", "reference", "ours", "differ", "99% interval", ""],
+        lines,
+        caption if any(each["random"] for each in marks) else "",
+    )
+
+
+# Queues of endless senders -----------------------------------------------------------------------
+
+
+def _queue(disc: Disc, row: Json, report: Report) -> Json:
+    """Runs endless senders. The packet below the disc counts, the one in transmission does not."""
+    result = run_whole(endless(disc, row["cc"], row["n"]), report)
+    table = result.queues
+    time = table["time_ps"]
+    begin, end = (1_000_000 * us for us in WINDOW_US)
+    wanted = pc.and_(
+        pc.equal(table["port"], row["n"]),
+        pc.and_(pc.greater_equal(time, begin), pc.less(time, end)),
+    )
+    packets = table.filter(wanted)["packets"].to_numpy()
+    length = packets + 1.0
+    mean = {"reference": row["q_mean"], "ours": float(length.mean())}
+    p99 = {"reference": row["q_p99"], "ours": nearest_rank(length, 0.99)}
+    goodput = {"reference": row["goodput_gbps"], "ours": result.summary["goodput_gbps"]["all"]}
+    return {
+        "disc": row["disc"],
+        "transport": row["cc"],
+        "senders": row["n"],
+        "goodput_gbps": goodput,
+        "empty": float(np.mean(packets == 0)),
+        "mean": compared(mean, _MEAN_WITHIN),
+        "p99": compared(p99, _P99_WITHIN),
+    }
+
+
+def _judged_queue(queue: Json) -> list[Judged]:
+    run = f"queue {queue['disc']} {queue['transport']} n{queue['senders']}"
+    return judged(run, ({"name": name, **queue[name]} for name in ("mean", "p99")))
+
+
+def _queues_table(queues: Sequence[Json]) -> Table:
+    columns = ["disc", "transport", "n", "", "reference", "ours", "difference", ""]
+    lines = (
+        [
+            each["disc"],
+            each["transport"],
+            f"{each['senders']}",
+            name,
+            f"{each[name]['reference']:.2f}",
+            f"{each[name]['ours']:.2f}",
+            *judgement(each[name]),
+            f"{each['goodput_gbps']['reference']:.3f}",
+            f"{each['goodput_gbps']['ours']:.3f}",
+            f"{each['empty']:.1%}",
+        ]
+        for each in queues
+        for name in ("mean", "p99")
+    )
+    return shown_table(
+        "Queues of endless senders, in packets, and goodput",
+        [*columns, "Gbps", "ours", "empty"],
+        lines,
+        "empty: the share of our samples with no packet in the disc.",
+    )
+
+
+# Completion times --------------------------------------------------------------------------------
+
+
+def _times(disc: Disc, found: Found, there: Floats, report: Report) -> Json:
+    """Runs the list of flows."""
+    flows = found.flows
+    hosts = int(max(flows["src"].max(), flows["dst"].max())) + 1
+    result = run_whole(listed(disc, found.listed, hosts, int(flows["start_ns"].max())), report)
+    here = fct_ns(as_listed(result.flows, numbering(flows)))
+    classes = _classes(flows, there)
+    rows = []
+    for kind, members in classes.items():
+        for p in PERCENTILES if members.any() else ():
+            reference, ours = (nearest_rank(times[members], p) for times in (there, here))
+            row = percentile_row(kind, p, reference, bootstrap(there[members], p), ours)
+            rows.append(
+                {
+                    "class": kind,
+                    "flows": int(members.sum()),
+                    "percentile": p,
+                    "reference_us": reference / 1e3,
+                    "reference_interval_us": [end / 1e3 for end in row["interval"]],
+                    "ours_us": ours / 1e3,
+                    "difference": row["difference"],
+                    "verdict": row["verdict"],
+                }
+            )
+    return {
+        "rows": rows,
+        "flow_by_flow": agreements(classes, there, here),
+        "unfinished": int(np.isinf(here).sum()),
+        "marks": result.summary["marks"],
+        "drops": sum(result.summary["drops"].values()),
+    }
+
+
+def _classes(flows: Mapping[str, Whole], fct_ns: Floats) -> dict[str, Booleans]:
+    """Which flows belong to which class."""
+    size, src, start = flows["size_bytes"], flows["src"], flows["start_ns"]
+    ends = start + fct_ns
+    is_free = np.ones(len(size), dtype=bool)
+    for sender in np.unique(src):
+        own = np.flatnonzero(src == sender)
+        own = own[np.argsort(start[own], kind="stable")]
+        latest = np.maximum.accumulate(ends[own])
+        is_free[own[1:]] = latest[:-1] <= start[own[1:]]
+    found = [size <= 100_000, (size > 100_000) & (size <= 1_000_000), size > 1_000_000]
+    members = [found[0] & is_free, *found, np.ones(len(size), dtype=bool)]
+    return dict(zip(_CLASSES, members, strict=True))
+
+
+def _rows(times: Json) -> list[Json]:
+    """The percentiles of completion times, in us, as tables and bounds have them."""
+    names = {"flows": "class", "reference": "reference_us", "ours": "ours_us"}
+    names["interval"] = "reference_interval_us"
+    return [
+        row | {name: row[key] for name, key in names.items()} | {"drawn": None}
+        for row in times["rows"]
+    ]
+
+
+def _times_tables(times: Sequence[Json]) -> list[Table]:
+    rows = [
+        ([each["disc"], told["class"], f"{told['flows']:,}"], row)
+        for each in times
+        for told, row in zip(each["rows"], _rows(each), strict=True)
+    ]
+    by_flow = [([each["disc"]], found) for each in times for found in each["flow_by_flow"]]
+    return [
+        percentiles("Completion times in us", ["disc", "class", "n"], rows, ",.1f"),
+        flow_by_flow(FLOW_BY_FLOW, ["disc"], by_flow),
+    ]

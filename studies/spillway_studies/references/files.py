@@ -1,19 +1,37 @@
-"""The files of a reference run."""
+"""The files of a reference run, and the lists of flows in them."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from spillway.base import csv_file, parquet
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError, UncheckedWarning
 
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
 ONE_RUN = "the flows and the output must be of one run"
+
+
+def check_folder(folder: Path, layout: str) -> None:
+    """Refuses a folder that is not there; `layout` tells what it should hold."""
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", layout)
+
+
+def check_file(file: Path, hint: str) -> None:
+    """Refuses a file that is not there."""
+    if not file.is_file():
+        raise ScenarioError(f"there is no file {file}", hint)
 
 
 def foreign(path: Path) -> pa.Table:
@@ -21,6 +39,16 @@ def foreign(path: Path) -> pa.Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncheckedWarning)
         return parquet.read(path)
+
+
+def table(file: Path) -> pa.Table:
+    """A table of a reference run, in Parquet or CSV."""
+    if file.suffix != ".csv":
+        return foreign(file)
+    try:
+        return csv_file.read(file)
+    except pa.ArrowException as error:
+        raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
 
 
 def read(
@@ -39,16 +67,6 @@ def read(
     return table
 
 
-def table(file: Path) -> pa.Table:
-    """A table of a reference run, in Parquet or CSV."""
-    if file.suffix != ".csv":
-        return foreign(file)
-    try:
-        return csv_file.read(file)
-    except pa.ArrowException as error:
-        raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
-
-
 def arrays(
     table: pa.Table, types: Mapping[str, str], file: Path, may_be_unknown: Mapping[str, Any] = {}
 ) -> dict[str, Any]:
@@ -61,13 +79,44 @@ def arrays(
     return {name: column.to_numpy() for name, column in (columns | known).items()}
 
 
-def check_folder(folder: Path, layout: str) -> None:
-    """Refuses a folder that is not there; `layout` tells what it should hold."""
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", layout)
+def check_flows(
+    source: str,
+    column: Mapping[str, npt.NDArray[Any]],
+    hosts: int,
+    above_0: Iterable[str],
+    from_0: Iterable[str],
+) -> None:
+    """Refuses flows that cannot be those of a run in a network with so many hosts.
+
+    `source` begins the message; the other names are of columns whose values have a least one.
+    """
+    only = f"the network has the hosts 0 to {hosts - 1} only"
+    problems = {
+        **{f"{name}: {only}": (column[name] < 0) | (column[name] >= hosts) for name in _ENDS},
+        "a flow has the same src and dst": column["src"] == column["dst"],
+        **{f"{name} must be above 0": column[name] <= 0 for name in above_0},
+        **{f"{name} must not be below 0": column[name] < 0 for name in from_0},
+    }
+    for problem, is_wrong in problems.items():
+        if is_wrong.any():
+            raise ScenarioError(f"{source}: {problem}")
 
 
-def check_file(file: Path, hint: str) -> None:
-    """Refuses a file that is not there."""
-    if not file.is_file():
-        raise ScenarioError(f"there is no file {file}", hint)
+_ENDS = ("src", "dst")
+
+
+def numbering(listed: pa.Table | Mapping[str, npt.NDArray[Any]]) -> Whole:
+    """The order in which a run numbers the flows of a list, as places in the list."""
+    # What decides first comes last.
+    return np.lexsort([np.asarray(listed[key]) for key in ("size_bytes", "dst", "src", "start_ns")])
+
+
+def as_listed(flows: pa.Table, order: Whole) -> pa.Table:
+    """A run's flows in the order of the list. `order` is how the run numbers them."""
+    return flows.sort_by("flow_id").take(np.argsort(order))
+
+
+def fct_ns(flows: pa.Table, column: str = "fct_ps") -> Floats:
+    """The completion times of a run's flows, infinite for those that are not complete."""
+    found: Floats = flows[column].cast("double").fill_null(math.inf).to_numpy() / 1e3
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from spillway_studies.references.abm import abm
 from spillway_studies.references.aqm import aqm
@@ -20,7 +19,7 @@ from spillway_studies.references.validation import Validation
 class Reference:
     """A reference."""
 
-    compare: Callable[..., Validation[Any]]
+    compare: Callable[..., Validation]
     """Takes the folder, the number of jobs, and every option that is not refused."""
     refused: Mapping[str, str]
     """Why an option has no meaning, by the option; `{name}` stands for the reference."""

@@ -12,16 +12,17 @@ import numpy as np
 
 from spillway.base import csv_file
 from spillway.base.errors import ScenarioError
-from spillway_studies.references.files import arrays, check_file, check_folder, foreign
-from spillway_studies.references.kinds import Floats
+from spillway_studies.references.files import Floats, arrays, check_file, check_folder, foreign
+from spillway_studies.references.numbers import percentile
 
 WINDOW_S = (10, 30)
 """The time of a run of endless flows that is compared."""
-CONTROLS = {"reno": "newreno", "cubic": "cubic"}
+OF_TRANSFERS = {"median": 0.5, "p99": 0.99}
+"""The percentiles of transfers that are compared."""
+_CONTROLS = {"reno": "newreno", "cubic": "cubic"}
 """Our names of Linux's congestion controllers."""
-AQMS = ("pfifo", "red", "codel", "pie", "fqcodel")
-"""The queueing disciplines. Behind `pfifo` there is its limit, behind others perhaps `-ecn`."""
 _AQM = re.compile(r"pfifo([1-9]\d{0,5})|(red|codel|pie|fqcodel)(-ecn)?")
+"""The queueing disciplines. Behind `pfifo` there is its limit, behind others perhaps `-ecn`."""
 _RATE = re.compile(r"([1-9]\d{0,4})mbit")
 _LAYOUT = "it has runs.csv, queue.parquet, tcp.parquet and fct.parquet"
 _FILES = {
@@ -60,12 +61,12 @@ class Setting:
     def controls(self) -> list[str]:
         """Our congestion controller of each endless flow; of `reno+cubic` each has one half."""
         kinds = self.cc.split("+")
-        return [CONTROLS[kinds[flow * len(kinds) // self.flows]] for flow in range(self.flows)]
+        return [_CONTROLS[kinds[flow * len(kinds) // self.flows]] for flow in range(self.flows)]
 
     @property
     def control(self) -> str:
         """That of the transfers."""
-        return CONTROLS[self.cc.split("+")[0]]
+        return _CONTROLS[self.cc.split("+")[0]]
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class Run:
 
     setting: Setting
     seed: int
+    numbers: dict[str, float]
+    """What is compared."""
     starts_ms: list[int] = field(default_factory=list)
     """When each endless flow starts, to a tenth of a second; none if that is not known."""
-    numbers: dict[str, float] = field(default_factory=dict)
-    """What is compared of endless flows; of these alone it is known."""
     recv_ms: Floats = field(default_factory=lambda: np.array([]))
     """The times of the transfers, until the receiver has the last byte."""
     first_s: float = 0.0
@@ -95,6 +96,11 @@ def numbers_of(goodput: float, lengths: Floats, drops: float, marks: float) -> d
         "drops": drops,
         "marks": marks,
     }
+
+
+def numbers_of_transfers(times_ms: Floats) -> dict[str, float]:
+    """What is compared of transfers."""
+    return {name: percentile(times_ms, p) for name, p in OF_TRANSFERS.items()}
 
 
 def runs(folder: Path) -> tuple[list[Run], list[str]]:
@@ -147,9 +153,8 @@ def _run(path: Path, row: dict[str, str], tables: dict[str, dict[str, dict[str, 
     if setting.size:
         own = _transfers(where, fct)
     else:
-        lengths = _lengths(where, queue)
         goodput, drops, marks = (_number(path, row, column) for column in _COUNTED)
-        numbers = numbers_of(goodput, lengths, drops, marks)
+        numbers = numbers_of(goodput, _lengths(where, queue), drops, marks)
         own = {"numbers": numbers, "starts_ms": _starts(where, tcp, setting.flows)}
     return Run(setting, int(_number(path, row, "seed")), **own)
 
@@ -163,9 +168,9 @@ def _transfers(where: str, fct: dict[str, Floats] | None) -> dict[str, Any]:
     pauses = (start_ms[1:] - start_ms[:-1] - done[:-1]).tolist()
     first = float(start_ms[0] / 1e3)
     if first < 0 or not (recv > 0).all() or min(pauses, default=0) < 0:
-        problem = "transfers must come one after the other, in fct.parquet"
-        raise ScenarioError(f"{where}: {problem}")
-    return {"recv_ms": recv, "first_s": first, "pauses_ms": pauses}
+        raise ScenarioError(f"{where}: transfers must come one after the other, in fct.parquet")
+    numbers = numbers_of_transfers(recv)
+    return {"numbers": numbers, "recv_ms": recv, "first_s": first, "pauses_ms": pauses}
 
 
 def _lengths(where: str, queue: dict[str, Floats] | None) -> Floats:
@@ -191,31 +196,31 @@ def _starts(where: str, tcp: dict[str, Floats] | None, flows: int) -> list[int]:
 def _number(path: Path, row: dict[str, str], column: str) -> float:
     try:
         value = float(row[column])
-    except (TypeError, ValueError):
+    except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        problem = f"{path}: {row['id']}: {column} is {row[column]!r}, not a number from 0 on"
-        raise ScenarioError(problem)
+        problem = f"{column} is {row[column]!r}, not a number from 0 on"
+        raise ScenarioError(f"{path}: {row['id']}: {problem}")
     return value
 
 
 def _setting(path: Path, row: dict[str, str]) -> Setting:
-    rate = _RATE.fullmatch(row["rate"] or "")
+    rate = _RATE.fullmatch(row["rate"])
     known = {
-        "aqm": _AQM.fullmatch(row["aqm"] or ""),
-        "cc": all(kind in CONTROLS for kind in (row["cc"] or "").split("+")),
-        "rate": rate,
+        "aqm": (
+            _AQM.fullmatch(row["aqm"]),
+            "pfifo and its limit, or red, codel, pie or fqcodel, perhaps with -ecn",
+        ),
+        "cc": (
+            all(kind in _CONTROLS for kind in row["cc"].split("+")),
+            "reno, cubic, or reno+cubic",
+        ),
+        "rate": (rate, "whole Mbit/s, such as 40mbit"),
     }
-    expected = {
-        "aqm": "pfifo and its limit, or red, codel, pie or fqcodel, perhaps with -ecn",
-        "cc": "reno, cubic, or reno+cubic",
-        "rate": "whole Mbit/s, such as 40mbit",
-    }
-    for column, is_known in known.items():
+    for column, (is_known, expected) in known.items():
         if not is_known:
-            raise ScenarioError(
-                f"{path}: {row['id']}: {column} is {row[column]!r}", f"known: {expected[column]}"
-            )
+            told = f"{path}: {row['id']}: {column} is {row[column]!r}"
+            raise ScenarioError(told, f"known: {expected}")
     flows, size, rtt = (_number(path, row, column) for column in ("n", "size", "rtt"))
     if rtt < 1 or not (flows or size) or int(flows) > 60:
         problem = f"{path}: {row['id']}: it has {flows:g} flows and an RTT of {rtt:g} ms"

@@ -2,66 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
 
 from spillway.base.errors import ScenarioError
 from spillway.scenario.scenario import Scenario
 from spillway.tasks.run import Report
-from spillway_studies.references.bounds import MEDIAN_WITHIN, TAIL_WITHIN, Bounds, bounds
-from spillway_studies.references.rdma_files import Reference, runs
-from spillway_studies.references.rdma_numbers import (
-    LEAST_PAUSES,
-    PAUSES_WITHIN,
-    Comparison,
-    compare,
-    measures,
+from spillway_studies.references.files import Booleans, Floats
+from spillway_studies.references.numbers import (
+    MEDIAN_WITHIN,
+    PERCENTILES,
+    TAIL_WITHIN,
+    Json,
+    Verdict,
+    agreements,
+    compared,
+    judged,
+    nearest_rank,
+    percentile_name,
+    within,
 )
-from spillway_studies.references.rdma_outcome import Outcome, of_reference, run
-from spillway_studies.references.rdma_runs import Planned, cannot, changes, plan, written
-from spillway_studies.references.rdma_tables import tables
-from spillway_studies.references.scenarios import run_each
-from spillway_studies.references.validation import Validation
+from spillway_studies.references.rdma_files import Reference, runs
+from spillway_studies.references.rdma_runs import (
+    Outcome,
+    cannot,
+    changes,
+    moved,
+    of_reference,
+    plan,
+    run,
+)
+from spillway_studies.references.tables import changes as changes_tables
+from spillway_studies.references.tables import flow_by_flow, shown_table, texts
+from spillway_studies.references.validation import Outcomes, Validation, run_each, validation
 
-MOVED = 10
+_MOVED = 10
 """Runs in which every start is moved by less than a microsecond, and marks are drawn anew."""
+_LEAST_PAUSES = 100
+"""With fewer pauses in the reference their number and time are told, but not judged."""
+_PAUSES_WITHIN = 0.15
 _RULE = (
     f"medians, means and goodput within {100 * MEDIAN_WITHIN:g}%, tails and deviations within "
-    f"{100 * TAIL_WITHIN:g}%, or in the range of {MOVED} runs with moved starts; pauses within "
-    f"{100 * PAUSES_WITHIN:g}% where there are {LEAST_PAUSES}"
+    f"{100 * TAIL_WITHIN:g}%, or in the range of {_MOVED} runs with moved starts; pauses within "
+    f"{100 * _PAUSES_WITHIN:g}% where there are {_LEAST_PAUSES}"
 )
+_SHORT_BYTES, _LONG_BYTES = 100_000, 1_000_000
 
 
-@dataclass(frozen=True)
-class RdmaBounds(Bounds):
-    """The bounds of this validation; undecided numbers are those in the range of our runs."""
-
-    wrong_runs: list[str] = field(default_factory=list)
-    """Runs that are left out because a file of theirs is wrong."""
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether nothing differs, and every run could be read."""
-        return super().is_kept and not self.wrong_runs
-
-    @property
-    def sentence(self) -> str:
-        """The result in one line."""
-        if not self.wrong_runs:
-            return super().sentence
-        count, them = len(self.wrong_runs), ", ".join(self.wrong_runs)
-        runs = "run is" if count == 1 else "runs are"
-        return f"{super().sentence}; {count} {runs} left out for a wrong file ({them})"
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The result as JSON."""
-        return super().document | {"wrong_runs": self.wrong_runs}
-
-
-def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validation[Comparison]:
+def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validation:
     """The public simulator of HPCC's authors: DCQCN, lossless priorities, its hosts' NICs.
 
     `folder` has folders of runs (`A`, `B`, ...), each run with its settings `RUN.config.txt` and
@@ -91,39 +86,202 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
             f"{folder}: there is nothing to compare: {'; '.join([*wrong, *left_out])}",
             "see studies/spillway_studies/references/validation.md for what such a folder holds",
         )
-    content = {each.run: each.document for each in comparisons}
-    judged = (one for each in comparisons for one in each.judged)
-    kept = bounds(judged, _RULE, "only in the range of our runs")
-    return Validation(
-        comparisons,
-        content | {"left_out": left_out, "wrong": wrong},
-        tables(comparisons, left_out, wrong),
-        RdmaBounds(**vars(kept), wrong_runs=[each.split(":", 1)[0] for each in wrong]),
+    return validation(
+        {each["run"]: _document(each) for each in comparisons}
+        | {"left_out": left_out, "wrong": wrong},
+        [
+            *(part for each in comparisons for part in _tables(each)),
+            *texts(left_out),
+            *texts(wrong, "wrong, and left out: "),
+        ],
+        (
+            one
+            for each in comparisons
+            for one in judged(each["run"], ({"name": row["what"]} | row for row in each["numbers"]))
+        ),
+        _RULE,
+        "only in the range of our runs",
+        [each.split(":", 1)[0] for each in wrong],
     )
 
 
 def _compare(
     reference: Reference, there: Outcome, place: Path, jobs: int, differences: bool
-) -> Comparison:
-    """Runs what is needed, and compares it."""
-    planned = plan(reference, place)
-    moved = [(_moved(planned, seed, place), seed) for seed in range(1, MOVED + 1)]
-    changed = changes(planned) if differences else {}
+) -> Json:
+    """Runs what is needed, and puts the numbers of all runs beside each other."""
+    scenario, lacks = plan(reference, place)
+    drawn = [(moved(reference, scenario, seed, place), seed) for seed in range(1, _MOVED + 1)]
+    changed = changes(scenario) if differences else {}
 
     def work(each: tuple[Scenario, int | None], report: Report) -> Outcome:
         return run(reference, *each, report)
 
-    found = run_each(
-        work,
-        (planned.scenario, None),
-        moved,
-        {name: (scenario, None) for name, scenario in changed.items()},
-        jobs,
+    given: tuple[Scenario, int | None] = (scenario, None)
+    found = run_each(work, given, drawn, {name: (own, None) for name, own in changed.items()}, jobs)
+    numbers, differing = _numbers(reference, there, found)
+    by_flow = []
+    if there.fct_ns is not None and found.ours.fct_ns is not None:
+        by_flow = agreements(classes(reference), there.fct_ns, found.ours.fct_ns)
+    return {
+        "run": reference.name,
+        "numbers": numbers,
+        "flow_by_flow": by_flow,
+        "differences": differing,
+        "notes": [*reference.lacks, *lacks],
+    }
+
+
+def _numbers(
+    reference: Reference, there: Outcome, found: Outcomes[Outcome]
+) -> tuple[list[Json], dict[str, list[float]]]:
+    """The numbers of a run, the reference's and ours, and ours with one setting changed.
+
+    `moved` are the least and the greatest of our runs, those with moved starts included. A number
+    other than of pauses may as well be in that range.
+    """
+
+    def told(outcome: Outcome) -> dict[str, float]:
+        return {each.what: each.value for each in measures(reference, outcome)}
+
+    ours = [told(outcome) for outcome in (found.ours, *found.drawn)]
+    numbers = []
+    for what, unit, value, bound in measures(reference, there):
+        own = [each.get(what, 0.0) for each in ours]
+        ends, range_counts = (min(own), max(own)), not what.startswith("pauses")
+        row = {"what": what, "unit": unit, "reference": value, "ours": own[0], "within": bound}
+        row |= {"moved": ends, "range_counts": range_counts}
+        # A run in which some flows are not complete makes no range.
+        is_range = range_counts and math.isfinite(ends[1])
+        in_range = (Verdict.in_range, value, ends if is_range else None)
+        numbers.append(compared(row, bound, in_range))
+    changed = {change: told(outcome) for change, outcome in found.changed.items()}
+    return numbers, {
+        change: [values.get(each["what"], 0.0) for each in numbers]
+        for change, values in changed.items()
+    }
+
+
+def _document(found: Json) -> Json:
+    """A comparison as JSON. Times of flows that are not complete are none."""
+    own = {name: _finite(found[name]) for name in ("numbers", "differences")}
+    return found | own
+
+
+def _finite(value: Any) -> Any:
+    """A value with None for what is not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# The numbers of a run ----------------------------------------------------------------------------
+
+
+class Measure(NamedTuple):
+    """A number of a run."""
+
+    what: str
+    """Such as "queue mean"."""
+    unit: str
+    value: float
+    within: float | None
+    """How far others may be off from it, as a fraction; none if it is only told."""
+
+
+def measures(reference: Reference, outcome: Outcome) -> Iterator[Measure]:
+    """The numbers of a run."""
+    if outcome.queue is not None and len(outcome.queue):
+        kb = outcome.queue / 1e3
+        yield Measure("queue mean", "KB", float(kb.mean()), MEDIAN_WITHIN)
+        yield Measure("queue deviation", "KB", float(kb.std()), TAIL_WITHIN)
+        yield Measure("queue p99", "KB", nearest_rank(kb, 0.99), TAIL_WITHIN)
+    if outcome.delivered is not None and reference.progress is not None:
+        begin, end = reference.window_ns
+        sent = outcome.delivered
+        yield Measure("goodput", "Gbps", float(8 * sent.sum() / (end - begin)), MEDIAN_WITHIN)
+        yield Measure("fairness", "", _fairness(sent), MEDIAN_WITHIN)
+    if outcome.fct_ns is not None:
+        yield from _of_times(reference, outcome.fct_ns)
+    for name, times in (outcome.pauses or {}).items():
+        bound = _PAUSES_WITHIN if len(times) >= _LEAST_PAUSES else None
+        yield Measure(f"pauses {name}", "", float(len(times)), bound)
+        yield Measure(f"pauses {name} time", "us", float(times.sum() / 1e3), bound)
+
+
+def _of_times(reference: Reference, fct_ns: Floats) -> Iterator[Measure]:
+    """Percentiles of slowdowns, by size, and of times where all flows have one size."""
+    assert reference.completed is not None
+    known = reference.completed.is_known
+    if not np.isfinite(reference.completed.fct_ns[known]).all():
+        # Some never are: how many are complete stands for the times of all.
+        count = float(np.isfinite(fct_ns[known]).sum())
+        yield Measure("complete flows", "", count, TAIL_WITHIN)
+        return
+    slowdown = fct_ns / reference.completed.ideal_ns
+    for name, members in classes(reference).items():
+        count = int(members.sum())
+        # Of few flows several percentiles are the same one: the least is told.
+        by_place = {math.ceil(p * count): p for p in reversed(PERCENTILES)}
+        for p in reversed(by_place.values()):
+            value = nearest_rank(slowdown[members], p)
+            yield Measure(f"slowdown {percentile_name(name, p)}", "", value, within(p))
+
+
+def classes(reference: Reference) -> dict[str, Booleans]:
+    """Which known flows belong to which class: by size, and all if there are several."""
+    assert reference.completed is not None
+    size, known = reference.flows.size_bytes, reference.completed.is_known
+    by_size = {
+        "up to 100 KB": known & (size <= _SHORT_BYTES),
+        "up to 1 MB": known & (size > _SHORT_BYTES) & (size < _LONG_BYTES),
+        "from 1 MB": known & (size >= _LONG_BYTES),
+    }
+    found = {name: members for name, members in by_size.items() if members.any()}
+    return found if len(found) == 1 else found | {"all": known}
+
+
+def _fairness(sent: Floats) -> float:
+    """Jain's index."""
+    squares = float((sent**2).sum())
+    return float(sent.sum()) ** 2 / (len(sent) * squares) if squares else 0.0
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def _tables(found: Json) -> list[Table | Text]:
+    """What agrees and what does not, of one run, and changed settings."""
+    run, numbers = found["run"], found["numbers"]
+    lines = (
+        [
+            each["what"],
+            each["unit"],
+            _shown(each["reference"]),
+            _shown(each["ours"]),
+            f"{each['difference']:+.1%}",
+            " .. ".join(_shown(end) for end in each["moved"]),
+            each["verdict"],
+        ]
+        for each in numbers
     )
-    return compare(reference, there, found, [*reference.lacks, *planned.lacks])
+    columns = ["class", "unit", "reference", "ours", "difference", "with moved starts", ""]
+    parts: list[Table | Text] = [
+        shown_table(run, columns, lines),
+        *texts(found["notes"], f"{run}: "),
+    ]
+    if found["flow_by_flow"]:
+        title = f"{run}: FCT flow by flow, ours to the reference's"
+        parts.append(flow_by_flow(title, [], (([], each) for each in found["flow_by_flow"])))
+    if found["differences"]:
+        sides = {"reference": "reference", "none": "ours"}
+        values = {name: [each[side] for each in numbers] for name, side in sides.items()}
+        names = [each["what"] for each in numbers]
+        parts += changes_tables(run, names, values | found["differences"], _shown)
+    return parts
 
 
-def _moved(planned: Planned, seed: int, place: Path) -> Scenario:
-    """The scenario with starts that are moved by a seed, and marks that are drawn anew."""
-    file = written(planned.reference, place, seed)
-    return planned.scenario.set({"traffic.flows.file": str(file.resolve()), "seed": seed + 1})
+def _shown(value: float) -> str:
+    """A number with four digits or so."""
+    return f"{value:,.1f}" if value >= 1_000 else f"{value:.4g}"

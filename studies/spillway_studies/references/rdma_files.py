@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from spillway.base import csv_file
+from spillway.base.arguments import plain_int
 from spillway.base.errors import ScenarioError
 from spillway.formats.rdma.config import Config, read_config
-from spillway.formats.rdma.source import FlowList, Source, read_flows
-from spillway.formats.rdma.topology import read_topology
+from spillway.formats.rdma.source import Source, read_flows
+from spillway.formats.rdma.switches import tiers_of
+from spillway.formats.rdma.topology import Topology, read_topology
 from spillway_studies.references.files import check_folder
-from spillway_studies.references.rdma_network import Network, hop_order, network_of
 from spillway_studies.references.rdma_output import (
     Completed,
     Listed,
@@ -26,11 +28,12 @@ from spillway_studies.references.rdma_output import (
     read_queue,
 )
 
-INPUTS = "inputs"
+_INPUTS = "inputs"
 _CONFIG = ".config.txt"
 _OUTPUT = ("q", "rate", "fct", "pfc")
 _FORMS = (".parquet", ".csv")
 _LAYOUT = "folders with RUN.config.txt and its output, and inputs/ with topologies and flows"
+_LEVELS = 3
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,6 @@ class Reference:
     """Such as A/dcqcn_paper_n20_slope2."""
     source: Source
     """The settings, topology and flows, as `spillway import rdma` reads them."""
-    network: Network
     flows: Listed
     hop_order: str
     """In which order a switch counts next hops: ascending, descending or neither."""
@@ -51,6 +53,16 @@ class Reference:
     pauses: Pauses | None
     lacks: list[str]
     """Files that are not there, in words."""
+
+    @property
+    def topology(self) -> Topology:
+        """Hosts, numbered from 0, then switches."""
+        return self.source.topology
+
+    @cached_property
+    def tiers(self) -> dict[int, str]:
+        """The tier of each switch, by its distance from the hosts."""
+        return tiers_of(self.topology)
 
     @cached_property
     def begin_ns(self) -> int:
@@ -64,12 +76,6 @@ class Reference:
     def stop_ns(self) -> int:
         """When the simulator ended."""
         return self.source.config.seconds("SIMULATOR_STOP_TIME")
-
-    @property
-    def loses(self) -> bool:
-        """Whether links lose packets at random."""
-        usual = self.source.config.number("ERROR_RATE_PER_LINK")
-        return any(link.loss or usual for link in self.source.topology.links)
 
     @cached_property
     def window_ns(self) -> tuple[int, int]:
@@ -85,7 +91,8 @@ class Reference:
                 return self.begin_ns, int(ends.max())
         times = [found.time_ns for found in (self.queue, self.progress) if found is not None]
         end = int(min(time[-1] for time in times)) if times else self.stop_ns
-        if self.loses:
+        usual = self.source.config.number("ERROR_RATE_PER_LINK")
+        if any(link.loss or usual for link in self.topology.links):
             return self.begin_ns, end
         half = (end - self.begin_ns) // 2
         return self.begin_ns + half, self.begin_ns + 2 * half
@@ -119,34 +126,32 @@ def runs(folder: Path) -> Runs:
         try:
             config = read_config(file)
             named = [config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
-            inputs = [folder / INPUTS / Path(each).name for each in named]
-            missing = [f"{INPUTS}/{path.name}" for path in inputs if not path.is_file()]
+            inputs = [folder / _INPUTS / Path(each).name for each in named]
+            missing = [f"{_INPUTS}/{path.name}" for path in inputs if not path.is_file()]
             if missing:
                 found.missing.append(f"{name}: there is no {' and no '.join(missing)}")
             else:
                 found.read.append(_reference(name, config, *inputs))
         except ScenarioError as error:
             found.wrong.append(f"{name}: {error}")
-    found.missing.extend(_without_settings(folder))
-    return found
-
-
-def _without_settings(folder: Path) -> list[str]:
-    """Runs that have output and no settings, in words."""
+    # Then those that have output and no settings.
     files = [file for kind in _OUTPUT for file in folder.glob(f"*/*.{kind}.*")]
     stems = {file.with_suffix("").with_suffix("") for file in files if file.suffix in _FORMS}
-    return [
+    found.missing.extend(
         f"{stem.relative_to(folder)}: there is no {stem.name}{_CONFIG}"
         for stem in sorted(stems)
         if not stem.with_name(stem.name + _CONFIG).is_file()
-    ]
+    )
+    return found
 
 
 def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) -> Reference:
-    topology = read_topology(topology_file)
-    network = network_of(topology, topology_file)
+    topology = network_of(topology_file)
     told = read_flows(flow_file, topology)
-    source, flows = Source(config, topology, topology_file, told, flow_file), _flows(told)
+    source = Source(config, topology, topology_file, told, flow_file)
+    rows = [(each.src, each.dst, each.size_bytes, each.start_ns) for each in told.flows]
+    src, dst, size, start = np.array(rows, dtype=np.int64).T
+    flows = Listed(src, dst, size, start, frozenset(told.groups), frozenset(told.ports))
     stem = config.file.name.removesuffix(_CONFIG)
 
     def beside(kind: str) -> Path | None:
@@ -154,52 +159,70 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
         paths = (config.file.parent / f"{stem}.{kind}{form}" for form in _FORMS)
         return next((path for path in paths if path.is_file()), None)
 
-    files = {kind: beside(kind) for kind in _OUTPUT}
+    queue, rate, fct, pfc = (beside(kind) for kind in _OUTPUT)
     unfinished = beside("unfinished")
-    lacks = []
-    if files["fct"] is None and unfinished is None:
-        lacks.append("there is no fct.parquet or fct.csv: completion times are not compared")
-    if files["rate"] is None and files["fct"] is None:
-        lacks.append("there is no rate.parquet: rates are not compared")
-    if files["q"] is None:
-        lacks.append("there is no q.parquet: the queue is not compared")
-    order, routes = "ascending", topology_file.parent
-    if network.has_choices:
-        listed = routes / f"routes_{topology_file.stem}.csv"
-        if listed.is_file():
-            order = hop_order(listed)
-        else:
-            lacks.append(f"there is no {INPUTS}/{listed.name}: next hops are taken in order")
-    completed = (
-        None if files["fct"] is None else read_completed(files["fct"], unfinished, flows, lacks)
-    )
+    order, routes = "ascending", topology_file.with_name(f"routes_{topology_file.stem}.csv")
+    has_order = topology.has_choices and routes.is_file()
+    missing = {
+        "fct.parquet or fct.csv: completion times are not compared": not (fct or unfinished),
+        "rate.parquet: rates are not compared": not (rate or fct),
+        "q.parquet: the queue is not compared": not queue,
+        f"{_INPUTS}/{routes.name}: next hops are taken in order": (
+            topology.has_choices and not has_order
+        ),
+    }
+    lacks = [f"there is no {what}" for what, is_missing in missing.items() if is_missing]
+    if has_order:
+        order = hop_order(routes)
+    completed = None if fct is None else read_completed(fct, unfinished, flows, lacks)
     if completed is not None and completed.has_any:
         # Rates are not compared.
-        files["rate"] = None
-    counts = config.file.parent / f"{stem}.summary.txt"
-    pauses = read_pauses(files["pfc"], counts, config, network)
+        rate = None
+    pauses = read_pauses(pfc, config.file.parent / f"{stem}.summary.txt", config, topology)
     if config.flag("PFC_ON") and pauses is None:
         lacks.append("there is no pfc.csv or pfc.parquet: pauses are not compared")
-    if pauses is not None and pauses.open_at_end:
-        count = pauses.open_at_end
+    if pauses is not None and (count := pauses.open_at_end):
         open_ones = "1 pause does" if count == 1 else f"{count} pauses do"
         lacks.append(f"{open_ones} not end in the list: left out, there and here")
     return Reference(
         name,
         source,
-        network,
         flows,
         order,
-        None if files["q"] is None else read_queue(files["q"], config, network, flows, lacks),
-        None if files["rate"] is None else read_progress(files["rate"], flows, lacks),
+        None if queue is None else read_queue(queue, config, topology, flows, lacks),
+        None if rate is None else read_progress(rate, flows, lacks),
         completed,
         pauses,
         lacks,
     )
 
 
-def _flows(listed: FlowList) -> Listed:
-    """The flows by columns."""
-    rows = [(each.src, each.dst, each.size_bytes, each.start_ns) for each in listed.flows]
-    src, dst, size, start = np.array(rows, dtype=np.int64).T
-    return Listed(src, dst, size, start, frozenset(listed.groups), frozenset(listed.ports))
+def network_of(file: Path) -> Topology:
+    """A topology whose switches come behind its hosts.
+
+    Raises:
+        ScenarioError: they do not, or there are more levels of switches than are known here.
+    """
+    topology = read_topology(file)
+    if topology.hosts[-1] >= len(topology.hosts):
+        raise ScenarioError(f"{file}: the nodes must be hosts, from 0 on, and then switches")
+    if max(topology.levels.values()) > _LEVELS:
+        raise ScenarioError(f"{file}: a switch is not within {_LEVELS} links of a host")
+    return topology
+
+
+def hop_order(file: Path) -> str:
+    """Whether next hops are listed in ascending or descending order: "neither" if it varies."""
+    choices = []
+    for line, row in csv_file.rows(file):
+        try:
+            hops = [plain_int(hop) for hop in row["next_hops_in_order"].split()]
+        except (KeyError, ValueError, AttributeError) as error:
+            problem = "next_hops_in_order is not a list of nodes"
+            raise ScenarioError(f"{file}: line {line}: {problem}") from error
+        if len(hops) > 1:
+            choices.append(hops)
+    for name, reverse in (("ascending", False), ("descending", True)):
+        if all(hops == sorted(hops, reverse=reverse) for hops in choices):
+            return name
+    return "neither"

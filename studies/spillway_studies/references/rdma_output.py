@@ -1,7 +1,11 @@
-"""The output of a run of the public RDMA simulator: queue, progress, times and pauses."""
+"""The output of a run of the public RDMA simulator: queue, progress, times and pauses.
+
+What cannot be compared for want of something is none, and a line about it is added to `lacks`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +15,8 @@ import pyarrow as pa
 
 from spillway.base.errors import ScenarioError
 from spillway.formats.rdma.config import Config, text_of
-from spillway_studies.references.files import arrays, table
-from spillway_studies.references.kinds import Booleans, Floats, Whole
-from spillway_studies.references.rdma_network import Network
+from spillway.formats.rdma.topology import Topology
+from spillway_studies.references.files import Booleans, Floats, Whole, arrays, table
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Queue:
     """The switch."""
     neighbour: int
     """The node that the port leads to."""
+
+    @property
+    def step_ns(self) -> int:
+        """From each sample to the next."""
+        return int(self.time_ns[1] - self.time_ns[0])
 
 
 @dataclass(frozen=True)
@@ -83,29 +91,33 @@ class Pauses:
 
 
 def read_queue(
-    file: Path, config: Config, network: Network, flows: Listed, lacks: list[str]
+    file: Path, config: Config, topology: Topology, flows: Listed, lacks: list[str]
 ) -> Queue | None:
     """The queue of one port; none if the file has those of several, or next to no samples."""
     listed = table(file)
     if "port" in listed.column_names:
         lacks.append(f"{file.name} names ports, of which there may be several: it is not compared")
         return None
-    if (port := _sampled(config, network, flows)) is None:
+    if (port := _sampled(config, topology, flows)) is None:
         lacks.append(f"no REF_Q_PORTS tells the port of {file.name}: the queue is not compared")
         return None
-    types = {"time_ns": "int64", "queue_bytes": "double"}
-    time, length = arrays(listed, types, file).values()
+    time, length = arrays(listed, {"time_ns": "int64", "queue_bytes": "double"}, file).values()
     if len(time) < 3:
         # A run that was not meant to record its queue has two samples at most.
         lacks.append(f"{file.name} has less than three samples: the queue is not compared")
         return None
-    steps = {int(step) for step in time[1:] - time[:-1]}
-    if len(steps) != 1 or min(steps) <= 0:
+    steps = np.diff(time)
+    if steps[0] <= 0 or (steps != steps[0]).any():
         raise ScenarioError(f"{file}: its times are not at equal distances")
     return Queue(time, length, *port)
 
 
-def _sampled(config: Config, network: Network, flows: Listed) -> tuple[int, int] | None:
+def neighbours(topology: Topology, node: int) -> list[int]:
+    """The nodes that a node's ports lead to, in the simulator's order: that of the links."""
+    return [link.other(node) for link in topology.links_of[node]]
+
+
+def _sampled(config: Config, topology: Topology, flows: Listed) -> tuple[int, int] | None:
     """The switch whose queue was sampled, and the node that its port leads to.
 
     Without a word about it that is the port to the only receiver; none if there are several.
@@ -113,21 +125,20 @@ def _sampled(config: Config, network: Network, flows: Listed) -> tuple[int, int]
     # A key of the programs that made such runs, which the public one does not have.
     told = config.unknown.get("REF_Q_PORTS")
     if told is None:
-        receivers = {int(node) for node in flows.dst}
-        receiver = receivers.pop()
-        return None if receivers else (network.topology.switch(receiver), receiver)
+        receiver, *others = {int(node) for node in flows.dst}
+        return None if others else (topology.switch(receiver), receiver)
     words = told.split()
     whole = [int(word) for word in words if word.isdecimal()]
-    if len(words) != 3 or len(whole) != 3 or whole[0] != 1 or whole[1] not in network.tiers:
+    if len(words) != 3 or len(whole) != 3 or whole[0] != 1 or whole[1] not in topology.switch_set:
         raise ScenarioError(
             f"{config.file}: REF_Q_PORTS names not one port of a switch",
             "it is 1, the switch, and its port, counted from 1 in the order of links",
         )
     _, node, port = whole
-    neighbours = network.neighbours(node)
-    if not 1 <= port <= len(neighbours):
+    found = neighbours(topology, node)
+    if not 1 <= port <= len(found):
         raise ScenarioError(f"{config.file}: REF_Q_PORTS: switch {node} has no port {port}")
-    return node, neighbours[port - 1]
+    return node, found[port - 1]
 
 
 def _order(listed: pa.Table, flows: Listed, file: Path) -> Whole:
@@ -143,12 +154,11 @@ def _rows(listed: pa.Table, names: Sequence[str], file: Path) -> Iterator[tuple[
 
 def _named(flows: Listed) -> dict[tuple[int, ...], int]:
     """The place of each flow, by sender, receiver and source port."""
-    counts: dict[tuple[int, int], int] = {}
+    counts = Counter[tuple[int, int]]()
     found: dict[tuple[int, ...], int] = {}
     for place, pair in enumerate(zip(flows.src.tolist(), flows.dst.tolist(), strict=True)):
-        number = counts.get(pair, 0)
-        counts[pair] = number + 1
-        found[(*pair, 10_000 + number)] = place
+        found[(*pair, 10_000 + counts[pair])] = place
+        counts[pair] += 1
     return found
 
 
@@ -156,26 +166,22 @@ def _places(
     wanted: Iterable[tuple[int, ...]], named: Mapping[tuple[int, ...], int], file: Path
 ) -> Whole:
     """The places of flows that are named."""
-    found = []
-    for name in wanted:
-        if name not in named:
-            raise ScenarioError(f"{file}: it has a flow that is not listed: {name}")
-        found.append(named[name])
-    return np.array(found, dtype=np.int64)
+    try:
+        return np.array([named[name] for name in wanted], dtype=np.int64)
+    except KeyError as error:
+        raise ScenarioError(f"{file}: it has a flow that is not listed: {error}") from error
 
 
 def read_progress(file: Path, flows: Listed, lacks: list[str]) -> Progress | None:
     """What flows have sent; none if no flow is told, or several have the sender and port told."""
     names = ("time_ns", "src", "sport", "snd_una")
     time, src, sport, acked = arrays(table(file), dict.fromkeys(names, "int64"), file).values()
-    by_sender: dict[tuple[int, ...], int]
-    by_sender = {(name[0], name[2]): place for name, place in _named(flows).items()}
-    reason = None
-    if not len(time):
-        reason = "has no rows"
-    elif len(by_sender) != len(flows.src):
-        reason = "tells flows by sender and port, which two have in common"
-    if reason is not None:
+    by_sender: dict[tuple[int, ...], int] = {
+        (src, sport): place for (src, _, sport), place in _named(flows).items()
+    }
+    if not len(time) or len(by_sender) != len(flows.src):
+        several = "tells flows by sender and port, which two have in common"
+        reason = several if len(time) else "has no rows"
         lacks.append(f"{file.name} {reason}: rates are not compared")
         return None
     place = _places(zip(src.tolist(), sport.tolist(), strict=True), by_sender, file)
@@ -227,25 +233,28 @@ def read_completed(
     return found
 
 
-def read_pauses(file: Path | None, counts: Path, config: Config, network: Network) -> Pauses | None:
+def read_pauses(
+    file: Path | None, counts: Path, config: Config, topology: Topology
+) -> Pauses | None:
     """The pauses of a run that have ended. Without a list there are none, if no frame was sent."""
     if not config.flag("PFC_ON"):
         return None
-    if file is None:
-        frames = _count(counts, "link_tx_pfc")
-        return Pauses(np.array([], dtype=np.int64), np.array([]), 0) if frames == 0 else None
     begun: dict[tuple[int, int], int] = {}
-    node_of, lasted = [], []
-    rows = _rows(table(file), ("time_ns", "node", "port", "pause"), file)
-    for row, (time, node, port, pause) in enumerate(rows, 1):
-        if node not in network.topology.links_of:
-            raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
-        if pause:
-            begun.setdefault((node, port), time)
-        elif (node, port) in begun:
-            node_of.append(node)
-            lasted.append(time - begun.pop((node, port)))
-    return Pauses(np.array(node_of, dtype=np.int64), np.array(lasted, dtype=float), len(begun))
+    ended: list[tuple[int, int]] = []
+    if file is None:
+        if _count(counts, "link_tx_pfc") != 0:
+            return None
+    else:
+        rows = _rows(table(file), ("time_ns", "node", "port", "pause"), file)
+        for row, (time, node, port, pause) in enumerate(rows, 1):
+            if node not in topology.links_of:
+                raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
+            if pause:
+                begun.setdefault((node, port), time)
+            elif (node, port) in begun:
+                ended.append((node, time - begun.pop((node, port))))
+    nodes, lasted = np.array(ended, dtype=np.int64).reshape(-1, 2).T
+    return Pauses(nodes, lasted.astype(float), len(begun))
 
 
 def _count(file: Path, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A run of the public RDMA simulator as a scenario, and what of it we cannot repeat."""
+"""A run of the public RDMA simulator as a scenario, what we cannot repeat, and what it leaves."""
 
 from __future__ import annotations
 
@@ -9,68 +9,50 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spillway.base import parquet
 from spillway.formats.rdma.config import NotKnownError
-from spillway.formats.rdma.topology import Link
-from spillway.formats.rdma.translate import Translation, translate
+from spillway.formats.rdma.topology import Link, Topology
+from spillway.formats.rdma.translate import translate
+from spillway.result.result import Result
+from spillway.run.run import run_whole
 from spillway.scenario.scenario import Scenario
-from spillway_studies.references.kinds import Whole
+from spillway.tasks.run import Report
+from spillway_studies.references.files import Floats, Whole, as_listed, fct_ns, numbering
 from spillway_studies.references.rdma_files import Reference
-from spillway_studies.references.rdma_network import TIERS, Network
+from spillway_studies.references.rdma_output import neighbours
 
+_TIERS = ("leaf", "spine", "aggregation", "core")
 _RECEIVING_PORT = 100
 _TAKEN = ("completion", "routing", "switch", "nic", "transport", "event")
 """What a run has as `spillway import rdma` tells it."""
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A run that can be repeated."""
-
-    reference: Reference
-    scenario: Scenario
-    lacks: list[str]
-    """What is approximated, since no setting for it is known here, in words."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A setting that stands for a way of the simulator, and what it is without it."""
-
-    name: str
-    values: Mapping[str, Any]
-
-
-DIFFERENCES = (
-    Difference("exact times of packets on lines", {"topology.whole_ns": None}),
-    Difference("our own hash", {"routing.hash": None}),
-    Difference("next hops in ascending order", {"routing.next_hops": None}),
-    Difference("complete with the last byte", {"completion": None}),
-    Difference("marks on arrival", {"switch.aqm.marks_at": "arrival"}),
-    Difference(
-        "switches have a queue of its own for acks",
-        {"switch.queues_per_port": 2, "switch.scheduling": "strict"},
-    ),
-    Difference(
-        "hosts' acks and data in one queue",
-        {"nic.queues": 1, "nic.ack_queue": 0, "nic.data_queue": 0},
-    ),
-    Difference("hosts' flows first come, first served", {"nic.scheduling": "fifo"}),
-    Difference("hosts' flows at their own pace, whatever waits", {"nic.queue_pairs": False}),
-    Difference("pauses stop hosts' acks", {"nic.pauses_acks": True}),
-    Difference("pauses spare hosts' acks", {"nic.pauses_acks": False}),
-    Difference("the packet that crosses is shared", {"switch.pfc.crosses_into": "shared"}),
-    Difference("headroom by need (`auto`)", {"switch.pfc.headroom": "auto"}),
-    Difference("alpha 1/8 at all ports", {"switch.pfc.alpha_of": "all", "switch.pfc.alpha": 0.125}),
-    Difference("pause frames of 64 bytes", {"switch.pfc.frame": "64B"}),
-    Difference("the first cut at once", {"transport.first_cut": "at-once"}),
-    Difference("timers from the last cut", {"transport.timers": "from-cut"}),
-    Difference("each cut clamps the target", {"transport.clamp_target": "always"}),
-    Difference("notifications as packets", {"transport.cnp": "packet"}),
-    Difference("round trips from when a packet goes to the NIC", {"transport.rtt_from": "host"}),
-)
-"""One change of settings at a time."""
+_DIFFERENCES: Mapping[str, Mapping[str, Any]] = {
+    "exact times of packets on lines": {"topology.whole_ns": None},
+    "our own hash": {"routing.hash": None},
+    "next hops in ascending order": {"routing.next_hops": None},
+    "complete with the last byte": {"completion": None},
+    "marks on arrival": {"switch.aqm.marks_at": "arrival"},
+    "switches have a queue of its own for acks": {
+        "switch.queues_per_port": 2,
+        "switch.scheduling": "strict",
+    },
+    "hosts' acks and data in one queue": {"nic.queues": 1, "nic.ack_queue": 0, "nic.data_queue": 0},
+    "hosts' flows first come, first served": {"nic.scheduling": "fifo"},
+    "hosts' flows at their own pace, whatever waits": {"nic.queue_pairs": False},
+    "pauses stop hosts' acks": {"nic.pauses_acks": True},
+    "pauses spare hosts' acks": {"nic.pauses_acks": False},
+    "the packet that crosses is shared": {"switch.pfc.crosses_into": "shared"},
+    "headroom by need (`auto`)": {"switch.pfc.headroom": "auto"},
+    "alpha 1/8 at all ports": {"switch.pfc.alpha_of": "all", "switch.pfc.alpha": 0.125},
+    "pause frames of 64 bytes": {"switch.pfc.frame": "64B"},
+    "the first cut at once": {"transport.first_cut": "at-once"},
+    "timers from the last cut": {"transport.timers": "from-cut"},
+    "each cut clamps the target": {"transport.clamp_target": "always"},
+    "notifications as packets": {"transport.cnp": "packet"},
+    "round trips from when a packet goes to the NIC": {"transport.rtt_from": "host"},
+}
+"""One change of settings at a time: a way of the simulator, and its settings without it."""
 
 
 def cannot(reference: Reference) -> str | None:
@@ -81,45 +63,67 @@ def cannot(reference: Reference) -> str | None:
     """
     if len(reference.flows.priorities) > 1:
         return "its flows have several priorities"
-    if reference.network.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:
+    if reference.topology.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:
         return f"its flows go to other ports than {_RECEIVING_PORT}, by which paths are chosen"
-    if reference.network.has_choices and reference.hop_order == "neither":
+    if reference.topology.has_choices and reference.hop_order == "neither":
         return "its next hops are neither in ascending nor in descending order"
     try:
-        translated(reference)
+        translate(reference.source, next_hops=reference.hop_order)
     except NotKnownError as error:
         return str(error).removeprefix(f"{reference.source.config.file}: ")
     return None
 
 
-def translated(reference: Reference) -> Translation:
-    """The run as `spillway import rdma` has it.
+def plan(reference: Reference, place: Path) -> tuple[Scenario, list[str]]:
+    """The run as a scenario, and what is approximated, since no setting for it is known here.
 
-    Raises:
-        ScenarioError: a setting is wrong; `NotKnownError`: it is fine there, and not known here.
+    It has what `spillway import rdma` tells of the run, and records what is compared. The list of
+    flows is written into `place`.
     """
-    return translate(reference.source, next_hops=reference.hop_order)
+    told = translate(reference.source, next_hops=reference.hop_order)
+    settings, file = told.scenario, written(reference, place, None)
+    begin = reference.begin_ns
+    last = max(int(reference.flows.start_ns.max()) + 1_000, reference.window_ns[1])
+    record: dict[str, Any] = {"drops": False, "pauses": True}
+    if reference.queue is not None:
+        record["queue_interval"] = f"{reference.queue.step_ns}ns"
+    if reference.completed is None:
+        middle, end = reference.window_ns
+        # Samples at the start, in the middle and at the end.
+        record["windows"] = list(range(len(reference.flows.src)))
+        record["window_interval"] = f"{end - middle}ns"
+    topology = {**settings["topology"], "clocks": "exact", **_graph(reference)}
+    given = {
+        "name": reference.name.replace("/", "-"),
+        "duration": f"{last - begin}ns",
+        "stop": f"{max(reference.stop_ns, last) - begin}ns",
+        **{key: settings[key] for key in _TAKEN if key in settings},
+        "topology": topology,
+        "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
+        "record": record,
+    }
+    return Scenario(given), told.notes
 
 
-def plan(reference: Reference, place: Path) -> Planned:
-    """The run as a scenario. The list of flows is written into `place`."""
-    told = translated(reference)
-    given = described(reference, told, written(reference, place, None))
-    return Planned(reference, Scenario(given), told.notes)
+def moved(reference: Reference, scenario: Scenario, seed: int, place: Path) -> Scenario:
+    """The scenario with starts that are moved by a seed, and marks that are drawn anew."""
+    file = written(reference, place, seed)
+    return scenario.set({"traffic.flows.file": str(file.resolve()), "seed": seed + 1})
 
 
-def changes(planned: Planned) -> dict[str, Scenario]:
+def changes(scenario: Scenario) -> dict[str, Scenario]:
     """The scenario with one difference at a time. What changes nothing is left out."""
-    known = planned.scenario.resolved
+    known = scenario.resolved
     found = {}
-    for difference in DIFFERENCES:
-        values: dict[str, Any] = {}
-        for key, value in difference.values.items():
-            for path in _everywhere(known, key):
-                if _at(known, path) not in (None, value):
-                    values[path] = value
+    for name, settings in _DIFFERENCES.items():
+        values = {
+            path: value
+            for key, value in settings.items()
+            for path in _everywhere(known, key)
+            if _at(known, path) not in (None, value)
+        }
         if values:
-            found[difference.name] = planned.scenario.set(values)
+            found[name] = scenario.set(values)
     return found
 
 
@@ -129,7 +133,7 @@ def _everywhere(known: Mapping[str, Any], key: str) -> list[str]:
     if head != "switch":
         return [key]
     own = rest.split(".")[0]
-    tiers = (tier for tier in TIERS if tier in known["switch"])
+    tiers = (tier for tier in _TIERS if tier in known["switch"])
     return [key, *(f"switch.{tier}.{rest}" for tier in tiers if own in known["switch"][tier])]
 
 
@@ -137,9 +141,7 @@ def _at(known: Mapping[str, Any], key: str) -> Any:
     """The value of a key, by its dotted path; None if there is none."""
     found: Any = known
     for name in key.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            return None
-        found = found[name]
+        found = found.get(name) if isinstance(found, Mapping) else None
     return found
 
 
@@ -160,40 +162,13 @@ def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
     return starts + np.random.default_rng(moved_by).integers(0, 10**6, len(starts))
 
 
-def described(reference: Reference, told: Translation, flows: Path) -> dict[str, Any]:
-    """The scenario of a run, with these flows: what is told of it, and what is compared."""
-    settings = told.scenario
-    begin = reference.begin_ns
-    last = max(int(reference.flows.start_ns.max()) + 1_000, reference.window_ns[1])
-    record: dict[str, Any] = {"drops": False, "pauses": True}
-    if reference.queue is not None:
-        step = int(reference.queue.time_ns[1] - reference.queue.time_ns[0])
-        record["queue_interval"] = f"{step}ns"
-    if reference.completed is None:
-        middle, end = reference.window_ns
-        # Samples at the start, in the middle and at the end.
-        record["windows"] = list(range(len(reference.flows.src)))
-        record["window_interval"] = f"{end - middle}ns"
-    return {
-        "name": reference.name.replace("/", "-"),
-        "duration": f"{last - begin}ns",
-        "stop": f"{max(reference.stop_ns, last) - begin}ns",
-        **{key: settings[key] for key in _TAKEN if key in settings},
-        "topology": {**settings["topology"], "clocks": "exact", **_graph(reference.network)},
-        "traffic": [{"name": "flows", "kind": "flows", "file": str(flows.resolve())}],
-        "record": record,
-    }
-
-
-def _graph(network: Network) -> dict[str, list[dict[str, str]]]:
+def _graph(reference: Reference) -> dict[str, list[dict[str, str]]]:
     """The tables of the topology, with rates and delays as whole bits and nanoseconds."""
-    topology = network.topology
-    links = sorted(
-        (link for link in topology.links if {link.a, link.b} <= topology.switch_set),
-        key=lambda link: (min(link.a, link.b), max(link.a, link.b)),
-    )
+    topology = reference.topology
+    inner = (link for link in topology.links if {link.a, link.b} <= topology.switch_set)
+    links = sorted(inner, key=lambda link: (min(link.a, link.b), max(link.a, link.b)))
     tables = {
-        "switch": [{"name": f"n{node}", "tier": tier} for node, tier in network.tiers.items()],
+        "switch": [{"name": f"n{node}", "tier": tier} for node, tier in reference.tiers.items()],
         "host": [
             {"name": f"n{host}", "switch": f"n{topology.switch(host)}"} | _line(topology.link(host))
             for host in topology.hosts
@@ -208,3 +183,110 @@ def _graph(network: Network) -> dict[str, list[dict[str, str]]]:
 
 def _line(link: Link) -> dict[str, str]:
     return {"rate": f"{link.rate_bps}bps", "delay": f"{link.delay_ns}ns"}
+
+
+# What a run has left -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run has left, the reference's or ours."""
+
+    queue: Floats | None
+    """The samples of the compared queue in the compared time, in bytes."""
+    delivered: Floats | None
+    """The bytes of each flow in the compared time."""
+    fct_ns: Floats | None
+    """In the order of the list of flows; infinite if a flow is not complete."""
+    pauses: dict[str, Floats] | None
+    """How long each pause lasted in ns, by the tier that was paused."""
+
+
+def of_reference(reference: Reference) -> Outcome:
+    """What the reference has left."""
+    begin, end = reference.window_ns
+    queue = delivered = pauses = None
+    if (found := reference.queue) is not None:
+        queue = found.queue_bytes[(found.time_ns >= begin) & (found.time_ns <= end)]
+    if (sent := reference.progress) is not None and reference.completed is None:
+        rows = [np.interp((begin, end), sent.time_ns, row, left=0.0) for row in sent.acked_bytes]
+        delivered = np.array([last - first for first, last in rows])
+    completed = reference.completed
+    if reference.pauses is not None:
+        tiers = dict.fromkeys(reference.topology.hosts, "host") | reference.tiers
+        who = [tiers[node] for node in reference.pauses.node.tolist()]
+        pauses = _by_tier(reference, who, reference.pauses.time_ns)
+    return Outcome(queue, delivered, None if completed is None else completed.fct_ns, pauses)
+
+
+def run(reference: Reference, scenario: Scenario, seed: int | None, report: Report) -> Outcome:
+    """Runs a scenario, whose starts were moved by this seed."""
+    result = run_whole(scenario, report)
+    begin, end = (1_000 * (time - reference.begin_ns) for time in reference.window_ns)
+    return Outcome(
+        None if reference.queue is None else _queue(reference, result, begin, end),
+        None if reference.completed is not None else _delivered(reference, result, begin, end),
+        None if reference.completed is None else _times(reference, result, seed),
+        None if reference.pauses is None else _pauses(reference, result),
+    )
+
+
+def _queue(reference: Reference, result: Result, begin: int, end: int) -> Floats:
+    """The samples of the compared queue; those that are empty have no row."""
+    assert reference.queue is not None
+    node, tiers = reference.queue.node, reference.tiers
+    place = [switch for switch, tier in tiers.items() if tier == tiers[node]].index(node)
+    table = result.queues
+    port = own_port(reference.topology, node, reference.queue.neighbour)
+    switch = pc.equal(table["switch"].cast("string"), f"{tiers[node]}{place}")
+    table = table.filter(pc.and_(switch, pc.equal(table["port"], port)))
+    step = 1_000 * reference.queue.step_ns
+    first, last = -(-begin // step), end // step
+    found = np.zeros(last - first + 1)
+    rows = table["time_ps"].to_numpy() // step - first
+    inside = (rows >= 0) & (rows < len(found))
+    found[rows[inside]] = table["bytes"].to_numpy()[inside]
+    return found
+
+
+def own_port(topology: Topology, node: int, neighbour: int) -> int:
+    """The number that a switch's port has here: hosts in order, then switches in order."""
+    return sorted(neighbours(topology, node)).index(neighbour)
+
+
+def _delivered(reference: Reference, result: Result, begin: int, end: int) -> Floats:
+    """The bytes of each flow that arrived in the compared time."""
+    table, flows = result.windows, result.flows.sort_by("flow_id")
+    size = flows["size_bytes"].to_numpy()
+    ended = flows["fct_ps"].cast("double").fill_null(np.inf).to_numpy() + flows["start_ps"]
+    found = []
+    for time in (begin, end):
+        rows = table.filter(pc.equal(table["time_ps"], time)).sort_by("flow_id")
+        by_flow = np.zeros(len(reference.flows.src))
+        by_flow[rows["flow_id"].to_numpy()] = rows["delivered_bytes"].to_numpy()
+        # A flow that is complete is not told any more.
+        found.append(np.where(ended <= time, size, by_flow))
+    return found[1] - found[0]
+
+
+def _times(reference: Reference, result: Result, seed: int | None) -> Floats:
+    """Completion times in the order of the list."""
+    listed = vars(reference.flows) | {"start_ns": starts_ps(reference, seed)}
+    return fct_ns(as_listed(result.flows, numbering(listed)))
+
+
+def _pauses(reference: Reference, result: Result) -> dict[str, Floats]:
+    """How long each pause that ended lasted, by who was paused."""
+    table = result.pauses.drop_null()
+    names = table["paused"].cast("string").to_pylist()
+    lasted = (table["end_ps"].to_numpy() - table["begin_ps"].to_numpy()) / 1e3
+    return _by_tier(reference, [name.rstrip("0123456789") for name in names], lasted)
+
+
+def _by_tier(reference: Reference, who: list[str], lasted: Floats) -> dict[str, Floats]:
+    """The times of pauses by who was paused, and of all if it may have been several tiers."""
+    tiers = [tier for tier in _TIERS if tier in reference.tiers.values()]
+    paused = np.array(who, dtype=object)
+    found = {name: lasted[paused == name] for name in ("host", *tiers)}
+    # A single switch is never paused.
+    return found | {"all": lasted} if len(tiers) > 1 else {"host": found["host"]}

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from spillway_studies.references.agreement import WITHIN, Agreement
-from spillway_studies.references.percentiles import Row
+from spillway_studies.references.numbers import SHARES_WITHIN, Json, Range
 
 _NAMES = ("sharing", "disc", "transport", "class", "flows", "count", "change")
 _SIDE_BY_SIDE = 7
 FLOW_BY_FLOW = "FCT flow by flow: Spillway's to the reference's"
+WITHIN_COLUMNS = [f"within {100 * bound:g}%" for bound in SHARES_WITHIN]
+"""The columns with the shares of flows that are within a bound."""
 
 
 def shown_table(
@@ -28,9 +29,14 @@ def shown_table(
     return shown
 
 
-def interval(ends: tuple[float, float]) -> str:
+def interval(ends: Range) -> str:
     """A range, from the least to the greatest."""
     return f"{ends[0]:.2f} .. {ends[1]:.2f}"
+
+
+def judgement(row: Json) -> list[str]:
+    """The difference of a compared number, and the verdict."""
+    return [f"{row['difference']:+.1%}", row["verdict"]]
 
 
 def texts(names: Iterable[str], words: str = "left out: ") -> list[Text]:
@@ -41,7 +47,7 @@ def texts(names: Iterable[str], words: str = "left out: ") -> list[Text]:
 def percentiles(
     title: str,
     names: Sequence[str],
-    rows: Iterable[tuple[Sequence[str], Row]],
+    rows: Iterable[tuple[Sequence[str], Json]],
     number: str = ".2f",
     caption: str = "",
 ) -> Table:
@@ -50,18 +56,17 @@ def percentiles(
     `number` is the format of both.
     """
     listed = list(rows)
-    drawn = ["over drawn paths"] if any(row.drawn for _, row in listed) else []
+    drawn = ["over drawn paths"] if any(row["drawn"] for _, row in listed) else []
     columns = [*names, "percentile", "reference", "95% interval", "ours", *drawn, "difference", ""]
     lines = [
         [
             *named,
-            f"{100 * row.percentile:g}",
-            f"{row.reference:{number}}",
-            interval(row.interval),
-            f"{row.ours:{number}}",
-            *([interval(row.drawn)] if row.drawn else []),
-            f"{row.difference:+.1%}",
-            row.verdict,
+            f"{100 * row['percentile']:g}",
+            f"{row['reference']:{number}}",
+            interval(row["interval"]),
+            f"{row['ours']:{number}}",
+            *([interval(row["drawn"])] if row["drawn"] else []),
+            *judgement(row),
         ]
         for named, row in listed
     ]
@@ -69,28 +74,28 @@ def percentiles(
 
 
 def flow_by_flow(
-    title: str, names: Sequence[str], found: Iterable[tuple[Sequence[str], Agreement]]
+    title: str, names: Sequence[str], found: Iterable[tuple[Sequence[str], Json]]
 ) -> Table:
     """How well flows agree one by one, each kind behind columns with names."""
     columns = [*names, "flows", "matched", "correlation", "median ratio", "mean ratio"]
     lines = (
         [
             *named,
-            each.flows,
-            f"{each.matched:,} of {each.count:,}",
-            f"{each.correlation:.3f}",
-            f"{each.median_ratio:.4f}",
-            f"{each.mean_ratio:.4f}",
-            *(f"{100 * share:.0f}%" for share in each.within),
+            each["flows"],
+            f"{each['matched']:,} of {each['count']:,}",
+            f"{each['correlation']:.3f}",
+            f"{each['median_ratio']:.4f}",
+            f"{each['mean_ratio']:.4f}",
+            *shares(each),
         ]
         for named, each in found
     )
-    return shown_table(title, [*columns, *within_columns()], lines)
+    return shown_table(title, [*columns, *WITHIN_COLUMNS], lines)
 
 
-def within_columns() -> list[str]:
-    """The columns with the shares of flows that are within a bound."""
-    return [f"within {100 * bound:g}%" for bound in WITHIN]
+def shares(agreement: Json) -> list[str]:
+    """The shares of flows that are within a bound."""
+    return [f"{100 * share:.0f}%" for share in agreement["within"]]
 
 
 def changes(

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from spillway.base.errors import ScenarioError
-from spillway_studies.references import bounds, credence_flows, percentiles
-from spillway_studies.references.bounds import Verdict
-from spillway_studies.references.credence_flows import Flows
-from spillway_studies.references.percentiles import Row
+from spillway_studies.references import credence, numbers
+from spillway_studies.references.credence import Flows
+from spillway_studies.references.numbers import Judged, Verdict, percentile_row
+from spillway_studies.references.validation import Validation, validation
 
 
 def test_percentiles_follow_the_reference_s_rule():
     values = np.arange(1.0, 201.0)
     # sorted[int(200 * 0.95) - 1] is the 190th.
-    assert [percentiles.percentile(values, p) for p in percentiles.PERCENTILES] == [100, 190, 198]
-    assert percentiles.percentile(np.array([7.0]), 0.5) == 7
+    assert [numbers.percentile(values, p) for p in numbers.PERCENTILES] == [100, 190, 198]
+    assert numbers.percentile(np.array([7.0]), 0.5) == 7
 
 
 @pytest.mark.parametrize(
@@ -31,27 +31,34 @@ def test_percentiles_follow_the_reference_s_rule():
     ],
 )
 def test_medians_are_held_to_5_percent_and_tails_to_15(percentile, ours, verdict):
-    assert Row("short", percentile, 1.0, (0.99, 1.01), ours, None).verdict is verdict
+    assert percentile_row("short", percentile, 1.0, (0.99, 1.01), ours)["verdict"] is verdict
 
 
 def test_nothing_is_decided_inside_the_reference_s_own_interval():
-    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.97, None).verdict is Verdict.undecided
-    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0)).verdict is Verdict.outside
+    row = percentile_row("long", 0.5, 1.82, (1.73, 1.98), 1.97)
+    assert row["verdict"] is Verdict.undecided
+    row = percentile_row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0))
+    assert row["verdict"] is Verdict.outside
+
+
+def counted(*judged: Judged) -> Validation:
+    """What comes of these comparisons."""
+    return validation({}, [], judged)
 
 
 def test_the_closing_line_counts_and_names_what_differs():
     rule = "medians within 5%, tails within 15%"
     kept = [("lqd short p50", 0.04, Verdict.near), ("lqd short p95", -0.1, Verdict.near)]
-    assert bounds.bounds(kept).sentence == f"of 2 numbers 2 agree; {rule}"
+    assert counted(*kept).sentence == f"of 2 numbers 2 agree; {rule}"
 
     wide = [*kept, ("lqd short p99", -0.2, Verdict.undecided)]
-    found = bounds.bounds(wide)
+    found = counted(*wide)
     says = "1 undecided, inside the 95% interval (lqd short p99 -20.0%)"
     assert found.sentence == f"of 3 numbers 2 agree, {says}; {rule}"
-    assert not found.broken
+    assert not found.document["bounds"]["broken"]
 
-    found = bounds.bounds([*wide, ("dt incast p99", 1.907, Verdict.outside)])
-    assert found.broken == ["dt incast p99 +190.7%"]
+    found = counted(*wide, ("dt incast p99", 1.907, Verdict.outside))
+    assert found.document["bounds"]["broken"] == ["dt incast p99 +190.7%"]
     assert (
         found.sentence == f"of 4 numbers 2 agree, {says}, 1 differ (dt incast p99 +190.7%); {rule}"
     )
@@ -60,26 +67,27 @@ def test_the_closing_line_counts_and_names_what_differs():
 def flows(*rows: tuple[float, float, float], incast: int = 0) -> Flows:
     """Flows of size, start and FCT, the last few of them incast."""
     size, start, fct = np.array(rows).T
-    return Flows("a file", size, start, fct, fct, np.arange(len(rows)) >= len(rows) - incast)
+    are_incast = np.arange(len(rows)) >= len(rows) - incast
+    return credence.flows_of("a file", size, start, fct, fct, are_incast)
 
 
 def test_flows_are_matched_by_six_digits_of_size_and_start():
     there = flows((1_234_570, -8_899_860, 100), (2_000_000, -8_899_860, 200))
     here = flows((1_999_999.6, -8_899_855.1, 216), (1_234_567, -8_899_864.9, 100))
-    found = credence_flows.agreement("long", there, here)
-    assert (found.count, found.matched) == (2, 2)
+    found = credence.one_by_one("long", there, here)
+    assert (found["count"], found["matched"]) == (2, 2)
     # The ratios are 1 and 1.08.
-    assert found.median_ratio == pytest.approx(1.04)
-    assert found.mean_ratio == pytest.approx(math.sqrt(1.08))
-    assert found.correlation == pytest.approx(1)
-    assert found.within == [0.5, 0.5, 1]
+    assert found["median_ratio"] == pytest.approx(1.04)
+    assert found["mean_ratio"] == pytest.approx(math.sqrt(1.08))
+    assert found["correlation"] == pytest.approx(1)
+    assert found["within"] == [0.5, 0.5, 1]
 
 
 def test_flows_that_look_alike_and_such_as_have_not_ended_are_left_out():
     there = flows((5000, 1, 10), (5000, 1, 20), (6000, 1, 30), (7000, 1, 40), (8000, 1, 50))
     here = flows((5000, 1, 10), (6000, 1, math.inf), (7000, 1, 40), (8000, 1, 50))
-    found = credence_flows.agreement("background", there, here)
-    assert (found.count, found.matched) == (5, 2)
+    found = credence.one_by_one("background", there, here)
+    assert (found["count"], found["matched"]) == (5, 2)
 
 
 def test_classes_are_told_by_size_and_incast_apart():
@@ -98,12 +106,12 @@ def test_classes_are_told_by_size_and_incast_apart():
 
 def test_flows_of_another_run_are_told_so():
     with pytest.raises(ScenarioError, match="a file: it has 1 of the short flows"):
-        credence_flows.agreement("short", flows((5000, 1, 1), (6000, 2, 1)), flows((5000, 1, 1)))
+        credence.one_by_one("short", flows((5000, 1, 1), (6000, 2, 1)), flows((5000, 1, 1)))
     with pytest.raises(ScenarioError, match="a file: there are no incast flows"):
         flows((5000, 1, 1)).slowdowns("incast")
 
 
 def test_nothing_compared_is_no_agreement():
-    none = bounds.bounds([])
+    none = counted()
     assert (none.is_kept, none.sentence) == (False, "nothing could be compared")
-    assert bounds.bounds([("a", 0.0, Verdict.near)]).is_kept
+    assert counted(("a", 0.0, Verdict.near)).is_kept

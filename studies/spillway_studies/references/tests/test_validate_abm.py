@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway_studies.references import abm, abm_others, closed_form, percentiles
-from spillway_studies.references.abm_flows import in_order
-from spillway_studies.references.abm_measured import PLACES
-from spillway_studies.references.bounds import Verdict
-from spillway_studies.references.scenarios import HASHES
+from spillway_studies.references import abm, abm_others, numbers
+from spillway_studies.references.abm_runs import in_order
+from spillway_studies.references.numbers import Verdict
+from spillway_studies.references.replayed import HASHES
 
 RUNS = {"dctcp": "load0.4-burst0.5", "cubic": "load0.4-burst0.3"}
 SIZES = (2_000, 40_000, 65_000, 400_000, 2_000_000)
@@ -58,7 +57,7 @@ def output_of(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if flow["lost"]:
             continue
         is_incast = flow["class"] == "incast"
-        alone = closed_form.uncontended_ns(np.array([flow["size_bytes"]]))[0]
+        alone = abm.uncontended_ns(np.array([flow["size_bytes"]]))[0]
         rows.append(
             {
                 "flow_id": None if is_incast else flow["flow_id"],
@@ -88,11 +87,11 @@ def folder(tmp_path: Path) -> Path:
 def test_the_closed_form_is_what_hands_reckon():
     # 40,000 bytes are 28 packets of 1400 and one of 800. 120 us of links; 8 frames of 58 bytes for
     # the handshake, an ack of 54, 28 + 3 frames of 1454 and one of 854: 46,446 bytes, 0.8 ns each.
-    assert closed_form.uncontended_ns(np.array([40_000])).tolist() == [pytest.approx(157_156.8)]
+    assert abm.uncontended_ns(np.array([40_000])).tolist() == [pytest.approx(157_156.8)]
     # A packet alone is sent four times: 464 + 54 + 4 * 554 bytes.
-    assert closed_form.uncontended_ns(np.array([500])).tolist() == [pytest.approx(122_187.2)]
+    assert abm.uncontended_ns(np.array([500])).tolist() == [pytest.approx(122_187.2)]
     # 8 frames of 4 bytes less, and no ack before the data.
-    assert pytest.approx(68.8) == closed_form.SHORTER_HERE_NS
+    assert pytest.approx(68.8) == abm.SHORTER_HERE_NS
 
 
 def test_flows_are_set_side_by_side(command, folder):
@@ -149,21 +148,22 @@ def test_a_query_s_flows_take_what_arithmetic_says(folder):
     # Four senders of 15,000 bytes, in 10 packets of 1454 bytes and one of 1054, on ways of their
     # own into one port. It is busy from the first packet on, which comes after 40 us of links and
     # three packets: the last of the flows is through when the port has sent all four.
-    found = abm.abm(folder, jobs=1).comparisons[0].ours
+    found = abm.abm(folder, jobs=1).document["dctcp"]["ours"]
     slowest = 40_000 + 0.8 * (3 * 1454 + 4 * (10 * 1454 + 1054))
     size = BURST + ((BURST - 1) / 1400 + 1) * 64
-    percentile = found.percentiles[PLACES.index(("incast", 0.99))]
+    percentile = found["percentiles"][abm.PLACES.index(("incast", 0.99))]
     assert percentile == pytest.approx(slowest / (80_000 + 0.8 * size), rel=0.03)
 
 
 def test_paths_and_differences_are_further_runs(folder, monkeypatch):
     monkeypatch.setattr(abm, "DIFFERENCES", ("nic.fifo_packets=0, switch.port_fifo_packets=0",))
-    for comparison in abm.abm(folder, paths=1, jobs=1, differences=True).comparisons:
-        assert len(comparison.drawn) == 1
-        assert all(row.drawn is not None for row in comparison.rows)
-        own = next(e for e in abm.EXPERIMENTS if e.transport == comparison.name)
+    found = abm.abm(folder, paths=1, jobs=1, differences=True).document
+    for own in abm.EXPERIMENTS:
+        comparison = found[own.transport]
+        assert len(comparison["drawn"]) == 1
+        assert all(row["drawn_min_max"] is not None for row in comparison["rows"])
         hashes = [f"paths drawn, {each}" for each in HASHES]
-        assert list(comparison.differences) == [*abm.DIFFERENCES, *own.differences, *hashes]
+        assert list(comparison["differences"]) == [*abm.DIFFERENCES, *own.differences, *hashes]
 
 
 def test_other_schemes_stand_beside_what_was_published(command, folder):
@@ -202,7 +202,7 @@ def test_other_schemes_stand_beside_what_was_published(command, folder):
 
 def test_a_number_agrees_that_is_near_and_is_undecided_inside_the_interval():
     def verdict(p, reference, ours, interval):
-        return abm_others.Place("incast", p, reference, ours, interval).verdict
+        return abm_others.place("incast", p, reference, ours, interval)["verdict"]
 
     assert verdict(0.5, 100.0, 104.9, (104.0, 106.0)) is Verdict.near
     assert verdict(0.5, 100.0, 106.0, (104.0, 107.0)) is Verdict.outside
@@ -220,8 +220,8 @@ def test_every_change_is_one_to_the_scenario():
 def test_the_interval_of_incast_resamples_queries():
     # Two queries, each all alike: a resampled median is one of both, never in between.
     groups = [np.full(10, 1.0), np.full(10, 5.0)]
-    assert percentiles.bootstrap(groups, 0.5) == (1.0, 5.0)
-    assert percentiles.bootstrap([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
+    assert numbers.bootstrap(groups, 0.5) == (1.0, 5.0)
+    assert numbers.bootstrap([np.arange(1.0, 101.0)], 0.5) == (50.0, 50.0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spillway_studies.references.linux import forward_ps, scenario
 from spillway_studies.references.linux_files import Setting, runs
-from spillway_studies.references.linux_runs import forward_ps, scenario
 from support import change
 
 LONG = "pfifo100_reno_n1_rtt20_40M_s1"

@@ -10,7 +10,7 @@ import pytest
 
 import spillway
 from spillway import Scenario
-from spillway_studies.references.pfabric_runs import scenario_of
+from spillway_studies.references.pfabric import scenario_of
 from support import change
 
 RUN = "websearch_60_ecmp"

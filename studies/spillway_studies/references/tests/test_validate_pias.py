@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spillway_studies.references.pias_files import runs
-from spillway_studies.references.pias_runs import DIFFERENCES, scenario
+from spillway_studies.references.pias import DIFFERENCES, runs, scenario
 from support import change
 
 RUN = "websearch_pias_60_24h"

@@ -8,10 +8,9 @@ import pytest
 import rdma_reference
 from rdma_reference import DELAY, leaf_spine, write_config
 
-from spillway.formats.rdma.topology import read_topology
-from spillway_studies.references.rdma_files import runs
-from spillway_studies.references.rdma_network import Network, hop_order, network_of
-from spillway_studies.references.rdma_runs import changes, plan
+from spillway.formats.rdma.switches import tiers_of
+from spillway_studies.references.rdma_files import hop_order, network_of, runs
+from spillway_studies.references.rdma_runs import changes, own_port, plan
 
 HPCC = {"CC_MODE": "3", "HAS_WIN": "1", "VAR_WIN": "1", "U_TARGET": "0.95", "MI_THRESH": "0"}
 
@@ -52,8 +51,8 @@ def test_the_scenario_is_the_reference_s_network(folder):
     assert reference.flows.start_ns.tolist() == [2_000_000_576, 2_000_999_999]
     assert reference.completed is not None
     assert reference.completed.fct_ns.tolist() == [8_500, 8_300]
-    planned = plan(reference, folder)
-    found = planned.scenario.resolved
+    scenario, lacks = plan(reference, folder)
+    found = scenario.resolved
     assert found["topology"]["whole_ns"] is True
     assert [host["rate"] for host in found["topology"]["host"]] == ["100000000000bps"] * 4
     assert {link["rate"] for link in found["topology"]["link"]} == {"200000000000bps"}
@@ -94,8 +93,8 @@ def test_the_scenario_is_the_reference_s_network(folder):
         "window": "none",
     }
     assert {key: found["transport"][key] for key in senders} == senders
-    assert planned.lacks == []
-    assert {"our own hash", "next hops in ascending order"} <= set(changes(planned))
+    assert lacks == []
+    assert {"our own hash", "next hops in ascending order"} <= set(changes(scenario))
 
 
 def test_windows_are_the_largest_product_of_all_pairs(folder):
@@ -103,7 +102,7 @@ def test_windows_are_the_largest_product_of_all_pairs(folder):
     write_config(folder / "C", "incast", HAS_WIN="1", VAR_WIN="1")
     by_name = {run.name: run for run in runs(folder).read}
     # 2 (1,000 + 1,000) + 2 * 200 ns at 40 Gbps.
-    transport = plan(by_name["C/incast"], folder).scenario.resolved["transport"]
+    transport = plan(by_name["C/incast"], folder)[0].resolved["transport"]
     assert (transport["window"], transport["vary_window"]) == ("22KB", True)
 
 
@@ -124,11 +123,11 @@ def test_windows_are_the_largest_product_of_all_pairs(folder):
 def test_every_scheme_has_a_transport(folder, settings, senders):
     write_config(folder / "C", "incast", **settings)
     (reference,) = runs(folder).read
-    planned = plan(reference, folder)
-    found = planned.scenario.resolved
+    scenario, _ = plan(reference, folder)
+    found = scenario.resolved
     assert {key: found["transport"][key] for key in senders} == senders
     is_timely = senders["kind"] == "timely"
-    assert ("round trips from when a packet goes to the NIC" in changes(planned)) == is_timely
+    assert ("round trips from when a packet goes to the NIC" in changes(scenario)) == is_timely
     # 4 us, and 200 ns for 1,000 bytes on each of two links.
     assert found["topology"]["base_rtt"] == "4400ns"
 
@@ -136,7 +135,7 @@ def test_every_scheme_has_a_transport(folder, settings, senders):
 def test_pause_frames_may_have_no_effect(folder):
     write_config(folder / "C", "incast", PFC_ON="0")
     (reference,) = runs(folder).read
-    switch = plan(reference, folder).scenario.resolved["switch"]
+    switch = plan(reference, folder)[0].resolved["switch"]
     assert (switch["pfc"]["kind"], switch["pfc"]["obeyed"]) == ("dynamic", False)
 
 
@@ -145,7 +144,7 @@ def test_lost_packets_are_sent_again_by_go_back_n(folder):
     (folder / "inputs" / "lossy.txt").write_text(f"4 1 3\n3\n{links}")
     write_config(folder / "C", "incast", TOPOLOGY_FILE="lossy.txt")
     (reference,) = runs(folder).read
-    found = plan(reference, folder).scenario.resolved
+    found = plan(reference, folder)[0].resolved
     (event,) = found["event"]
     assert (event["kind"], event["rate"], {event["a"], event["b"]}) == (
         "link-loss",
@@ -156,18 +155,14 @@ def test_lost_packets_are_sent_again_by_go_back_n(folder):
     assert {key: found["transport"][key] for key in senders} == senders
 
 
-def read_network(file: Path) -> Network:
-    return network_of(read_topology(file), file)
-
-
 def test_ports_have_our_numbers(folder):
     leaf_spine(folder)
-    network = read_network(folder / "inputs" / "fabric.txt")
-    assert network.tiers == {4: "leaf", 5: "leaf", 6: "spine", 7: "spine"}
-    assert [network.own_port(4, node) for node in (0, 1, 6, 7)] == [0, 1, 2, 3]
-    assert [network.own_port(7, node) for node in (4, 5)] == [0, 1]
+    network = network_of(folder / "inputs" / "fabric.txt")
+    assert tiers_of(network) == {4: "leaf", 5: "leaf", 6: "spine", 7: "spine"}
+    assert [own_port(network, 4, node) for node in (0, 1, 6, 7)] == [0, 1, 2, 3]
+    assert [own_port(network, 7, node) for node in (4, 5)] == [0, 1]
     assert network.has_choices
-    assert not read_network(folder / "inputs" / "star.txt").has_choices
+    assert not network_of(folder / "inputs" / "star.txt").has_choices
 
 
 @pytest.mark.parametrize(
