@@ -59,14 +59,14 @@ def validate(
     from spillway_studies.references import published
     from spillway_studies.references.known import REFERENCES
 
-    reference = REFERENCES[name]
+    compare, refused = REFERENCES[name]
     options = {"others": others, "paths": paths, "differences": differences}
-    for option, reason in reference.refused.items():
+    for option, reason in refused.items():
         if options.pop(option):
             raise ScenarioError(f"--{option}: {reason.format(name=name)}", "leave it away")
     if publish:
         published.check(name, paths=paths, differences=differences, others=others)
-    found = reference.compare(folder, jobs=jobs or processors(), **options)
+    found = compare(folder, jobs=jobs or processors(), **options)
     display(found.document, found.table, as_json, closing=found.sentence)
     if publish:
         published.publish(name, found.document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,19 +32,18 @@ from spillway_studies.references.numbers import (
     Json,
     agreement,
     agreements,
+    judged,
     percentile,
 )
 from spillway_studies.references.replayed import (
     LATE,
     LEAST_TIMEOUT_MS,
-    Comparison,
     compare,
+    repeat,
     shared_tables,
-    with_changes,
-    with_hash_seeds,
 )
 from spillway_studies.references.tables import shown_table
-from spillway_studies.references.validation import Validation, run_each, validation
+from spillway_studies.references.validation import Validation, validation
 
 EXPERIMENTS = (DCTCP, CUBIC)
 DIFFERENCES = (
@@ -83,28 +82,25 @@ def abm(
     percentiles are known.
     """
     references = [read_reference(folder, experiment) for experiment in EXPERIMENTS]
-    comparisons = []
+    content: Json = {}
     with TemporaryDirectory() as place:
         for experiment, (listed, reference) in zip(EXPERIMENTS, references, strict=True):
             given = replay(experiment, listed, Path(place) / f"{experiment.load}.parquet")
             pathless = listed.drop_columns(["path", "ack_path"])
             drawn = replay(experiment, pathless, Path(place) / f"{experiment.load}-drawn.parquet")
-            ways = (*DIFFERENCES, *experiment.differences)
-            changes = with_changes(given, drawn, ways) if differences else {}
+            ways = (*DIFFERENCES, *experiment.differences) if differences else ()
             work = partial(_measured, listed, reference)
-            runs = run_each(work, given, with_hash_seeds(drawn, paths), changes, jobs)
+            runs = repeat(work, given, drawn, paths, ways, jobs)
             counts = {kind: int(reference.are(kind).sum()) for kind in (*BACKGROUND, "incast")}
-            comparisons.append(compare(experiment.transport, reference, PLACES, runs, counts))
-    content: Json = {found.name: found.document for found in comparisons}
-    judged = [one for found in comparisons for one in found.judged]
-    shown = [*shared_tables("transport", comparisons), _counts(comparisons)]
-    shown += [_uncontended(comparisons)]
-    shown += [_differences(found) for found in comparisons if found.runs.changed]
+            content[experiment.transport] = compare(reference, PLACES, runs, counts)
+    counted = [one for name, run in content.items() for one in judged(name, run["rows"], "class")]
+    shown = [*shared_tables("transport", content), _counts(content), _uncontended(content)]
+    shown += [_differences(*found) for found in content.items() if found[1]["differences"]]
     if others:
         content["others"], more = run_others(folder, jobs=jobs)
-        judged += more
+        counted += more
         shown.append(others_table(content["others"]))
-    return validation(content, shown, judged)
+    return validation(content, shown, counted)
 
 
 def _measured(listed: pa.Table, reference: Flows, scenario: Scenario, report: Report) -> Json:
@@ -142,9 +138,9 @@ def _flow_by_flow(reference: Flows, ours: Flows) -> list[Json]:
 
 def _by_rank(flows: Flows) -> dict[tuple[float, float], float]:
     """The FCT of finished incast flows by query and rank, if both are known."""
-    known = np.isfinite(flows.query) & np.isfinite(flows.rank) & np.isfinite(flows.fct_ns)
-    columns = (flows.query[known], flows.rank[known], flows.fct_ns[known])
-    return {(q, r): fct for q, r, fct in zip(*(c.tolist() for c in columns), strict=True)}
+    rows = np.stack([flows.query, flows.rank, flows.fct_ns])
+    known = rows[:, np.isfinite(rows).all(axis=0)]
+    return {(query, rank): fct for query, rank, fct in known.T.tolist()}
 
 
 # Flows that meet no others -----------------------------------------------------------------------
@@ -209,13 +205,13 @@ def uncontended(reference: Flows, ours: Flows) -> Json:
 # Tables ------------------------------------------------------------------------------------------
 
 
-def _counts(comparisons: Sequence[Comparison]) -> Table:
+def _counts(comparisons: Mapping[str, Json]) -> Table:
     bound = f"over {LEAST_TIMEOUT_MS} ms"
     lines = []
-    for found in comparisons:
-        for kind, there in found.late.items():
-            ours = (found.runs.ours[name][kind] for name in (LATE, "flows_with_timeout"))
-            lines.append([found.name, kind, *(f"{count:,}" for count in (there, *ours))])
+    for name, found in comparisons.items():
+        late, hit = found["ours"][LATE], found["ours"]["flows_with_timeout"]
+        for kind, there in found["reference"][LATE].items():
+            lines.append([name, kind, f"{there:,}", f"{late[kind]:,}", f"{hit[kind]:,}"])
     return shown_table(
         "Flows that a timeout has hit",
         ["transport", "class", f"reference {bound}", f"ours {bound}", "ours with a timeout"],
@@ -225,35 +221,35 @@ def _counts(comparisons: Sequence[Comparison]) -> Table:
     )
 
 
-def _uncontended(comparisons: Sequence[Comparison]) -> Table:
+def _uncontended(comparisons: Mapping[str, Json]) -> Table:
     columns = ["transport", "flows"]
     columns += [
         f"{side} within {ns} ns" for ns in _UNCONTENDED_NS for side in ("reference", "ours")
     ]
     columns += ["ours exactly", "both", "reference off by", "ours off by"]
     lines = []
-    for comparison in comparisons:
-        found = comparison.runs.ours["uncontended"]
+    for name, comparison in comparisons.items():
+        found = comparison["ours"]["uncontended"]
         sides = (found["reference_within_ns"], found["ours_within_ns"])
         close = (within[ns] for ns in _UNCONTENDED_NS for within in sides)
         counts = (found["flows"], *close, found["ours_exactly"], found["both"])
         off = ("-" if ns is None else f"{ns:.1f} ns" for ns in found["residual_ns"])
-        lines.append([comparison.name, *(f"{count:,}" for count in counts), *off])
+        lines.append([name, *(f"{count:,}" for count in counts), *off])
     return shown_table(
         "Small background flows and the closed form for those that meet none", columns, lines
     )
 
 
-def _differences(comparison: Comparison) -> Table:
-    there = {(row["flows"], row["percentile"]): row["reference"] for row in comparison.rows}
-    runs = {"none": comparison.runs.ours, **comparison.runs.changed}
-    lines = [("reference", "", comparison.late["incast"], [there.get(at) for at in _CHANGED])]
-    for change, run in runs.items():
+def _differences(name: str, found: Json) -> Table:
+    there = {(row["class"], row["percentile"]): row["reference"] for row in found["rows"]}
+    late = found["reference"][LATE]["incast"]
+    lines = [("reference", "", late, [there.get(at) for at in _CHANGED])]
+    for change, run in {"none": found["ours"], **found["differences"]}.items():
         share = run["flow_by_flow"][0]["within"][SHARES_WITHIN.index(0.05)]
         slowdowns = [run["percentiles"][PLACES.index(at)] for at in _CHANGED]
         lines.append((change, f"{100 * share:.0f}%", run[LATE]["incast"], slowdowns))
     return shown_table(
-        f"{comparison.name} with one change: background flow by flow, timeouts, slowdowns",
+        f"{name} with one change: background flow by flow, timeouts, slowdowns",
         ["change", "within 5%", "timeouts", *(f"{kind} {100 * p:g}" for kind, p in _CHANGED)],
         (
             [change, share, f"{late:,}", *("-" if x is None else f"{x:.2f}" for x in slowdowns)]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from rich.table import Table
 
@@ -45,7 +44,7 @@ PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 
 # A sender with a rate has no initial window, no cuts of it, no bursts, and no backlog limit in its
 # NIC.
-_RATE: dict[str, Any] = dict.fromkeys(
+_RATE: Json = dict.fromkeys(
     (
         "g",
         "alpha0",
@@ -146,7 +145,7 @@ def run_others(folder: Path, *, jobs: int = 2) -> tuple[list[Json], list[Judged]
         found = all_of(run, range(len(OTHERS)), jobs)
     own = [each for each in found if each["is_of_program"]]
     runs = [(f"{each['transport']}/{each['scheme']}", each["places"]) for each in own]
-    return found, [one for run in runs for one in judged(*run)]
+    return found, [one for run in runs for one in judged(*run, "flows")]
 
 
 def _beside(other: Other, ours: Flows) -> Json:
@@ -176,25 +175,34 @@ def place(flows: str, p: float, reference: float, ours: float, interval: Range) 
 
 def others_table(found: Sequence[Json]) -> Table:
     """All published runs, and ours."""
-    columns = ["transport", "sharing", "answer", "class", "percentile", "reference", "ours"]
-    lines = (
-        [
-            run["transport"],
-            run["scheme"],
-            f"{run['answer_bytes']:,}",
-            place["flows"],
-            f"{100 * place['percentile']:g}",
-            f"{place['reference']:.2f}",
-            f"{place['ours']:.2f}",
-            interval(place["interval"]),
-            *judgement(place),
-        ]
-        for run in found
-        for place in run["places"]
-    )
     return shown_table(
         "Slowdown under other schemes and transports, and the published percentiles",
-        [*columns, "95% interval", "difference", ""],
-        lines,
+        [
+            "transport",
+            "sharing",
+            "answer",
+            "class",
+            "percentile",
+            "reference",
+            "ours",
+            "95% interval",
+            "difference",
+            "",
+        ],
+        (
+            [
+                run["transport"],
+                run["scheme"],
+                f"{run['answer_bytes']:,}",
+                place["flows"],
+                f"{100 * place['percentile']:g}",
+                f"{place['reference']:.2f}",
+                f"{place['ours']:.2f}",
+                interval(place["interval"]),
+                *judgement(place),
+            ]
+            for run in found
+            for place in run["places"]
+        ),
         "answer: bytes of an incast flow. The interval is that of ours.",
     )

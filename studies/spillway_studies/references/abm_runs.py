@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ from spillway_studies.references.files import (
     numbering,
     read,
 )
+from spillway_studies.references.numbers import Json
 from spillway_studies.references.replayed import are_incast
 
 _BASE_RTT_NS = 80_000
@@ -49,7 +49,7 @@ class Experiment:
 
     transport: str
     load: str
-    transport_keys: dict[str, Any]
+    transport_keys: Json
     """What differs from that section of the scenario `abm`; a key with None is removed."""
     settings: tuple[str, ...]
     """Other assignments to the scenario."""
@@ -153,10 +153,9 @@ def in_order(listed: pa.Table, reference: Flows, flows: pa.Table) -> tuple[Flows
     rank = np.full(len(query), math.nan)
     # By query and then by end; the background comes last.
     by_query = np.lexsort((times, query))
-    latest, following = math.nan, 0
-    for row in by_query[: int(reference.is_incast.sum())]:
-        following = following + 1 if query[row] == latest else 0
-        latest, rank[row] = query[row], following
+    by_query = by_query[: int(reference.is_incast.sum())]
+    _, first, place = np.unique(query[by_query], return_index=True, return_inverse=True)
+    rank[by_query] = np.arange(len(by_query)) - first[place]
     return _flows(reference.payload, reference.is_incast, query, rank, times), with_timeout
 
 

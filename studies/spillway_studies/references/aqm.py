@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from rich.table import Table
 
 from spillway.base import core
+from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
 from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
@@ -23,16 +27,18 @@ from spillway_studies.references.aqm_discs import (
     endless,
     listed,
 )
-from spillway_studies.references.aqm_files import Found, read_folder
 from spillway_studies.references.files import (
+    ONE_RUN,
     Booleans,
     Floats,
     Whole,
     arrays,
     as_listed,
+    check_folder,
     fct_ns,
     foreign,
     numbering,
+    table,
 )
 from spillway_studies.references.numbers import (
     PERCENTILES,
@@ -69,6 +75,7 @@ _SEEDS = 200
 """Replays of a disc that marks at random."""
 _DEVIATIONS = 2.576
 """Half the width of a normal distribution's middle 99%, in standard deviations."""
+_TRACE = re.compile(r"trace_n(\d+)_(.+)\.parquet")
 _PACKET = 1500
 """A packet's bytes, as the disc counts them."""
 _CLASSES = ("le100k_nicfree", "le100k", "100k_1m", "gt1m", "all")
@@ -113,7 +120,11 @@ def aqm(folder: Path, *, jobs: int = 2) -> Validation:
         [
             *map(_judged_marks, marks),
             *(one for each in queues for one in _judged_queue(each)),
-            *(one for each in times for one in judged(f"times {each['disc']}", _rows(each))),
+            *(
+                one
+                for each in times
+                for one in judged(f"times {each['disc']}", each["rows"], "class")
+            ),
         ],
         _RULE,
     )
@@ -137,6 +148,90 @@ def _known(found: Found) -> dict[str, Disc]:
         if missing:
             found.left_out.append(f"{name}: the folder has no {' and no '.join(missing)}")
     return known
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a folder holds. What it lacks is empty here."""
+
+    traces: list[tuple[str, int, Path]]
+    """Disc, senders, file."""
+    queues: list[Json]
+    """The rows of the summary: queues at the port of the receiver, in packets."""
+    listed: Path
+    """The list of flows."""
+    flows: dict[str, Whole]
+    """Its columns."""
+    times: dict[str, Floats]
+    """The completion times in ns, in the order of the list, by disc."""
+    left_out: list[str]
+    """What the folder lacks, or has but cannot be compared, in words."""
+
+
+def read_folder(folder: Path) -> Found:
+    """Everything in the folder but the packets of traces."""
+    check_folder(folder, "it holds the output of the reference")
+    named = [(_TRACE.fullmatch(file.name), file) for file in folder.iterdir()]
+    traces = sorted((match[2], int(match[1]), file) for match, file in named if match)
+    summary, listed, fct = (
+        folder / name for name in ("summary.csv", "F_flows.csv", "F_fct.parquet")
+    )
+    queues = _read_queues(summary) if summary.is_file() else []
+    flows = _read_flows(listed) if listed.is_file() else {}
+    times = _read_times(fct, len(flows["src"])) if flows and fct.is_file() else {}
+    left_out = []
+    if not traces:
+        left_out.append("there is no trace_nN_DISC.parquet: marks are not compared")
+    if not summary.is_file():
+        left_out.append("there is no summary.csv: queues are not compared")
+    if missing := [file.name for file in (listed, fct) if not file.is_file()]:
+        left_out.append(f"there is no {missing[0]}: completion times are not compared")
+    return Found(traces, queues, listed, flows, times, left_out)
+
+
+def _read_queues(file: Path) -> list[Json]:
+    """The runs with endless senders."""
+    summary = table(file)
+    family = taken(summary, {"family": "string"}, str(file))["family"]
+    texts = dict.fromkeys(("disc", "cc"), "string")
+    numbers = dict.fromkeys(("goodput_gbps", "q_mean", "q_p99"), "double")
+    endless = summary.filter(pc.equal(family, "S"))
+    rows: list[Json] = pa.table(
+        taken(endless, {**texts, "n": "int64", **numbers}, str(file))
+    ).to_pylist()
+    for row in rows:
+        if min(row["n"], row["q_mean"], row["q_p99"]) <= 0:
+            name = f"{row['disc']} under {row['cc']}, n = {row['n']}"
+            raise ScenarioError(f"{file}: {name}: n, q_mean and q_p99 must be above 0")
+    return rows
+
+
+def _read_flows(file: Path) -> dict[str, Whole]:
+    types = dict.fromkeys(("src", "dst", "size_bytes", "start_ns"), "int64")
+    listed = arrays(table(file), types, file)
+    if not len(listed["src"]):
+        raise ScenarioError(f"{file}: there are no flows")
+    return listed
+
+
+def _read_times(file: Path, count: int) -> dict[str, Floats]:
+    """The completion times of so many flows by disc."""
+    types = {"disc": "string", "flow": "int64", "fct_ns": "double"}
+    disc, flow, fct = arrays(foreign(file), types, file).values()
+    if (fct <= 0).any():
+        raise ScenarioError(f"{file}: fct_ns must be above 0")
+    times = {}
+    for name in sorted(set(disc.tolist())):
+        rows = disc == name
+        order = np.argsort(flow[rows])
+        if not np.array_equal(flow[rows][order], np.arange(count)):
+            problem = f"{file}: {name}: its flows are not 0 to {count - 1}, each once"
+            raise ScenarioError(problem, ONE_RUN)
+        times[name] = fct[rows][order]
+    return times
 
 
 # Marks -------------------------------------------------------------------------------------------
@@ -197,19 +292,6 @@ def _judged_marks(marks: Json) -> Judged:
 
 
 def _marks_table(marks: Sequence[Json]) -> Table:
-    lines = (
-        [
-            each["disc"],
-            f"{each['senders']}",
-            f"{each['packets']:,}",
-            f"{each['reference']:,}",
-            f"{each['ours']:,.1f}" if each["random"] else f"{each['ours']:,}",
-            "random" if each["random"] else f"{each['differ']:,}",
-            interval(each["interval"]) if each["random"] else "",
-            each["verdict"],
-        ]
-        for each in marks
-    )
     caption = (
         f"random: the number of marks is compared, not each. Ours is the mean of {_SEEDS} "
         "seeds; of 100 single numbers 99 lie in the interval."
@@ -217,7 +299,19 @@ def _marks_table(marks: Sequence[Json]) -> Table:
     return shown_table(
         "Marks of the same packets at the same times",
         ["disc", "n", "packets", "reference", "ours", "differ", "99% interval", ""],
-        lines,
+        (
+            [
+                each["disc"],
+                f"{each['senders']}",
+                f"{each['packets']:,}",
+                f"{each['reference']:,}",
+                f"{each['ours']:,.1f}" if each["random"] else f"{each['ours']:,}",
+                "random" if each["random"] else f"{each['differ']:,}",
+                interval(each["interval"]) if each["random"] else "",
+                each["verdict"],
+            ]
+            for each in marks
+        ),
         caption if any(each["random"] for each in marks) else "",
     )
 
@@ -228,14 +322,14 @@ def _marks_table(marks: Sequence[Json]) -> Table:
 def _queue(disc: Disc, row: Json, report: Report) -> Json:
     """Runs endless senders. The packet below the disc counts, the one in transmission does not."""
     result = run_whole(endless(disc, row["cc"], row["n"]), report)
-    table = result.queues
-    time = table["time_ps"]
+    queues = result.queues
+    time = queues["time_ps"]
     begin, end = (1_000_000 * us for us in WINDOW_US)
     wanted = pc.and_(
-        pc.equal(table["port"], row["n"]),
+        pc.equal(queues["port"], row["n"]),
         pc.and_(pc.greater_equal(time, begin), pc.less(time, end)),
     )
-    packets = table.filter(wanted)["packets"].to_numpy()
+    packets = queues.filter(wanted)["packets"].to_numpy()
     length = packets + 1.0
     mean = {"reference": row["q_mean"], "ours": float(length.mean())}
     p99 = {"reference": row["q_p99"], "ours": nearest_rank(length, 0.99)}
@@ -253,31 +347,41 @@ def _queue(disc: Disc, row: Json, report: Report) -> Json:
 
 def _judged_queue(queue: Json) -> list[Judged]:
     run = f"queue {queue['disc']} {queue['transport']} n{queue['senders']}"
-    return judged(run, ({"name": name, **queue[name]} for name in ("mean", "p99")))
+    return judged(run, ({"name": name, **queue[name]} for name in ("mean", "p99")), "name")
 
 
 def _queues_table(queues: Sequence[Json]) -> Table:
-    columns = ["disc", "transport", "n", "", "reference", "ours", "difference", ""]
-    lines = (
-        [
-            each["disc"],
-            each["transport"],
-            f"{each['senders']}",
-            name,
-            f"{each[name]['reference']:.2f}",
-            f"{each[name]['ours']:.2f}",
-            *judgement(each[name]),
-            f"{each['goodput_gbps']['reference']:.3f}",
-            f"{each['goodput_gbps']['ours']:.3f}",
-            f"{each['empty']:.1%}",
-        ]
-        for each in queues
-        for name in ("mean", "p99")
-    )
     return shown_table(
         "Queues of endless senders, in packets, and goodput",
-        [*columns, "Gbps", "ours", "empty"],
-        lines,
+        [
+            "disc",
+            "transport",
+            "n",
+            "",
+            "reference",
+            "ours",
+            "difference",
+            "",
+            "Gbps",
+            "ours",
+            "empty",
+        ],
+        (
+            [
+                each["disc"],
+                each["transport"],
+                f"{each['senders']}",
+                name,
+                f"{each[name]['reference']:.2f}",
+                f"{each[name]['ours']:.2f}",
+                *judgement(each[name]),
+                f"{each['goodput_gbps']['reference']:.3f}",
+                f"{each['goodput_gbps']['ours']:.3f}",
+                f"{each['empty']:.1%}",
+            ]
+            for each in queues
+            for name in ("mean", "p99")
+        ),
         "empty: the share of our samples with no packet in the disc.",
     )
 
@@ -333,23 +437,14 @@ def _classes(flows: Mapping[str, Whole], fct_ns: Floats) -> dict[str, Booleans]:
     return dict(zip(_CLASSES, members, strict=True))
 
 
-def _rows(times: Json) -> list[Json]:
-    """The percentiles of completion times, in us, as tables and bounds have them."""
-    names = {"flows": "class", "reference": "reference_us", "ours": "ours_us"}
-    names["interval"] = "reference_interval_us"
-    return [
-        row | {name: row[key] for name, key in names.items()} | {"drawn": None}
-        for row in times["rows"]
-    ]
-
-
 def _times_tables(times: Sequence[Json]) -> list[Table]:
-    rows = [
-        ([each["disc"], told["class"], f"{told['flows']:,}"], row)
-        for each in times
-        for told, row in zip(each["rows"], _rows(each), strict=True)
-    ]
-    by_flow = [([each["disc"]], found) for each in times for found in each["flow_by_flow"]]
+    rows, by_flow = [], []
+    for each in times:
+        by_flow += [([each["disc"]], found) for found in each["flow_by_flow"]]
+        for row in each["rows"]:
+            numbers = {"reference": row["reference_us"], "ours": row["ours_us"], "drawn": None}
+            numbers["interval"] = row["reference_interval_us"]
+            rows.append(([each["disc"], row["class"], f"{row['flows']:,}"], row | numbers))
     return [
         percentiles("Completion times in us", ["disc", "class", "n"], rows, ",.1f"),
         flow_by_flow(FLOW_BY_FLOW, ["disc"], by_flow),

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from spillway.scenario.scenario import Scenario
+from spillway_studies.references.numbers import Json
 
 _PACKETS = "2000pkt"
 """The limit of the discs that count packets."""
@@ -34,21 +33,21 @@ _SLOPE_FROM, _SLOPE_UP_TO = 15_000, 500_000
 class Disc:
     """A queue disc, as an AQM of ours."""
 
-    aqm: dict[str, Any]
+    aqm: Json
     """The AQM in a scenario."""
     is_random: bool = False
     """Whether its marks depend on random numbers."""
     queue_limit: str = _PACKETS
-    drops: Mapping[str, Any] = field(default_factory=dict)
+    drops: Json = field(default_factory=dict)
     """Keys with which it drops in runs. A replay is of packets that were not dropped."""
 
     @property
-    def in_runs(self) -> dict[str, Any]:
+    def in_runs(self) -> Json:
         """The AQM of runs."""
         return {**self.aqm, **self.drops}
 
 
-def _pie(alpha: float, beta: float, drops: Mapping[str, Any]) -> Disc:
+def _pie(alpha: float, beta: float, drops: Json) -> Disc:
     aqm = {
         "kind": "pie",
         "target": "20us",
@@ -106,7 +105,7 @@ def _slope(per_megabyte: float, spacing: str) -> Disc:
 WINDOW_US = (20_000, 100_000)
 """The time that is looked at when senders are endless."""
 SAMPLE_US = 10
-_TRANSPORTS: dict[str, dict[str, Any]] = {
+_TRANSPORTS: dict[str, Json] = {
     "dctcp": {"kind": "dctcp"},
     "newreno": {"kind": "newreno", "ecn": True},
 }
@@ -149,7 +148,7 @@ def listed(disc: Disc, file: Path, hosts: int, last_start_ns: int) -> Scenario:
     return Scenario(scenario)
 
 
-def _star(disc: Disc, transport: str, hosts: int) -> dict[str, Any]:
+def _star(disc: Disc, transport: str, hosts: int) -> Json:
     """One switch with packets of ns-3's sizes, of which the disc sees all but two bytes of PPP."""
     return {
         "name": "aqm",

@@ -142,19 +142,21 @@ _AGREEMENT: Columns = {
 }
 
 
-_SUMMARY: Columns = {
-    "reference": _code("name"),
-    "numbers": "compared",
-    "agree": lambda row: f"{row['compared'] - len(row['undecided']) - len(row['broken']):,}",
-    "undecided": lambda row: f"{len(row['undecided']):,}",
-    "differ": lambda row: f"{len(row['broken']):,}",
-}
-
-
 def _summary(documents: Json) -> str:
-    rows = ({"name": name, **found["bounds"]} for name, found in documents.items())
+    shown = _table(
+        ({"name": name, **found["bounds"]} for name, found in documents.items()),
+        {
+            "reference": _code("name"),
+            "numbers": "compared",
+            "agree": lambda row: (
+                f"{row['compared'] - len(row['undecided']) - len(row['broken']):,}"
+            ),
+            "undecided": lambda row: f"{len(row['undecided']):,}",
+            "differ": lambda row: f"{len(row['broken']):,}",
+        },
+    )
     note = "Undecided numbers of `rdma` are those that only lie in the range of moved starts."
-    return f"{_table(rows, _SUMMARY)}\n\n{note}"
+    return f"{shown}\n\n{note}"
 
 
 # Credence's and ABM's programs -------------------------------------------------------------------
@@ -196,33 +198,24 @@ def _changes(part: Json) -> list[Json]:
     return [{"change": _settings(change), **run} for change, run in runs.items()]
 
 
-_CREDENCE_CHANGES: Columns = {
-    "change": "change",
-    "DT: drops": "dt/drops",
-    "LQD: marks": "marks",
-    "correlation": "flow_by_flow/0/correlation",
-    "mean ratio": "flow_by_flow/0/mean_ratio",
-    "within 5%": _share("flow_by_flow/0/within/1"),
-    "short 95": "percentiles/1",
-    "long 50": "percentiles/6",
-}
-
-
 def _credence_differences(document: Json) -> str:
     """Drops under DT, and what else changes under LQD."""
     reference, *lqd = _changes(document["lqd"])
     _, *dt = _changes(document["dt"])
     rows = ({**here, "dt": there} for there, here in zip(dt, lqd, strict=True))
-    return _table([reference, *rows], _CREDENCE_CHANGES)
-
-
-_LATE_FLOWS: Columns = {
-    "transport": "run",
-    "class": "class",
-    "reference over 10 ms": "reference",
-    "ours over 10 ms": lambda row: _shown(row["ours"][_LATE][row["class"]]),
-    "ours with a timeout": lambda row: _shown(row["ours"]["flows_with_timeout"][row["class"]]),
-}
+    return _table(
+        [reference, *rows],
+        {
+            "change": "change",
+            "DT: drops": "dt/drops",
+            "LQD: marks": "marks",
+            "correlation": "flow_by_flow/0/correlation",
+            "mean ratio": "flow_by_flow/0/mean_ratio",
+            "within 5%": _share("flow_by_flow/0/within/1"),
+            "short 95": "percentiles/1",
+            "long 50": "percentiles/6",
+        },
+    )
 
 
 def _abm_counts(document: Json) -> str:
@@ -231,24 +224,35 @@ def _abm_counts(document: Json) -> str:
         for run, part in _runs(document).items()
         for kind, count in part["reference"][_LATE].items()
     )
-    return _table(rows, _LATE_FLOWS)
-
-
-_ALONE: Columns = {
-    "transport": "run",
-    "flows": "flows",
-    "ours to the picosecond": "ours_exactly",
-    "reference's within 20 ns": "reference_within_ns/20",
-    "ours within 20 ns": "ours_within_ns/20",
-    "reference's within 100 ns": "reference_within_ns/100",
-    "ours within 100 ns": "ours_within_ns/100",
-    "the same flows on both sides": "both",
-}
+    return _table(
+        rows,
+        {
+            "transport": "run",
+            "class": "class",
+            "reference over 10 ms": "reference",
+            "ours over 10 ms": lambda row: _shown(row["ours"][_LATE][row["class"]]),
+            "ours with a timeout": lambda row: _shown(
+                row["ours"]["flows_with_timeout"][row["class"]]
+            ),
+        },
+    )
 
 
 def _alone(document: Json) -> str:
     parts = {run: part["ours"]["uncontended"] for run, part in _runs(document).items()}
-    return _table(({"run": run, **part} for run, part in parts.items()), _ALONE)
+    return _table(
+        ({"run": run, **part} for run, part in parts.items()),
+        {
+            "transport": "run",
+            "flows": "flows",
+            "ours to the picosecond": "ours_exactly",
+            "reference's within 20 ns": "reference_within_ns/20",
+            "ours within 20 ns": "ours_within_ns/20",
+            "reference's within 100 ns": "reference_within_ns/100",
+            "ours within 100 ns": "ours_within_ns/100",
+            "the same flows on both sides": "both",
+        },
+    )
 
 
 _SHOWN = {
@@ -320,16 +324,6 @@ _QUEUES: Columns = {
     "goodput in ns-3, Gbps": "goodput_gbps/reference",
     "ours": "goodput_gbps/ours",
 }
-_TIMES: Columns = {
-    "disc": _code("run"),
-    "flows": "class",
-    "": "flows",
-    "50, us: ns-3, ours": "50",
-    "95: ns-3, ours": "95",
-    "99: ns-3, ours": "99",
-    "median ratio": lambda row: f"{row['by_flow']['median_ratio']:.4f}",
-    "correlation": lambda row: f"{row['by_flow']['correlation']:.3f}",
-}
 
 
 def _times(document: Json) -> str:
@@ -340,7 +334,19 @@ def _times(document: Json) -> str:
         for by_flow in disc["flow_by_flow"]
         if by_flow["flows"] == row["class"]
     )
-    return _table(_beside(rows, "class", lambda row: _both(row, "_us")), _TIMES)
+    return _table(
+        _beside(rows, "class", lambda row: _both(row, "_us")),
+        {
+            "disc": _code("run"),
+            "flows": "class",
+            "": "flows",
+            "50, us: ns-3, ours": "50",
+            "95: ns-3, ours": "95",
+            "99: ns-3, ours": "99",
+            "median ratio": lambda row: f"{row['by_flow']['median_ratio']:.4f}",
+            "correlation": lambda row: f"{row['by_flow']['correlation']:.3f}",
+        },
+    )
 
 
 # YAPS --------------------------------------------------------------------------------------------
@@ -419,13 +425,6 @@ def _rdma_with(verdict: str) -> Callable[[Json], str]:
     )
 
 
-_COMPARED: Columns = {
-    "run": _code("run"),
-    "numbers": lambda run: f"{sum(row['verdict'] != 'told' for row in run['numbers'])}",
-    "agree": lambda run: f"{sum(row['verdict'] == 'agrees' for row in run['numbers'])}",
-    "in range": _rdma_with("in range"),
-    "differ": _rdma_with("differs"),
-}
 _COLUMNS = {
     "20 senders: mean queue": ("A/dcqcn_paper_n20_paper_100ms_s1", "queue mean"),
     "2 senders: mean queue": ("A/dcqcn_n2_paper_100ms_s1", "queue mean"),
@@ -442,7 +441,16 @@ _BEYOND = 0.03
 
 
 def _rdma_agreement(document: Json) -> str:
-    return _table(({"run": run, **part} for run, part in _runs(document).items()), _COMPARED)
+    return _table(
+        ({"run": run, **part} for run, part in _runs(document).items()),
+        {
+            "run": _code("run"),
+            "numbers": lambda run: f"{sum(row['verdict'] != 'told' for row in run['numbers'])}",
+            "agree": lambda run: f"{sum(row['verdict'] == 'agrees' for row in run['numbers'])}",
+            "in range": _rdma_with("in range"),
+            "differ": _rdma_with("differs"),
+        },
+    )
 
 
 def _rdma_differences(document: Json) -> str:
@@ -474,15 +482,6 @@ def _rdma_column(run: Json, what: str) -> dict[str, str]:
 
 # Linux -------------------------------------------------------------------------------------------
 
-_DIFFER: Columns = {
-    "setting": _code("run"),
-    "": "name",
-    "Linux": "reference",
-    "ours": "ours",
-    "difference": lambda row: _change(row["difference"]),
-    "verdict": "verdict",
-}
-
 
 def _linux_agreement(document: Json) -> str:
     every, near = Counter[str](), Counter[str]()
@@ -494,7 +493,17 @@ def _linux_agreement(document: Json) -> str:
 
 
 def _linux_differs(document: Json) -> str:
-    return _table((row for row in _rows(document, "rows") if row["verdict"] != "agrees"), _DIFFER)
+    return _table(
+        (row for row in _rows(document, "rows") if row["verdict"] != "agrees"),
+        {
+            "setting": _code("run"),
+            "": "name",
+            "Linux": "reference",
+            "ours": "ours",
+            "difference": lambda row: _change(row["difference"]),
+            "verdict": "verdict",
+        },
+    )
 
 
 def _flows(path: str, heads: Columns) -> Callable[[Json], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,20 +26,19 @@ from spillway_studies.references.numbers import (
     SHARES_WITHIN,
     Json,
     agreement,
+    judged,
     percentile,
 )
 from spillway_studies.references.replayed import (
     LATE,
     LEAST_TIMEOUT_MS,
-    Comparison,
     are_incast,
     compare,
+    repeat,
     shared_tables,
-    with_changes,
-    with_hash_seeds,
 )
 from spillway_studies.references.tables import shown_table
-from spillway_studies.references.validation import Validation, run_each, validation
+from spillway_studies.references.validation import Validation, validation
 
 _ORIGIN_US = 1.1e6 - 10e6
 """Our time 0 in the times of the reference's output."""
@@ -90,29 +89,24 @@ def credence(
     flows = folder / f"flows-{name}"
     listed = read(flows, "the flows", ("src", "dst", "start_ns", "open_ns", "class"))
     references = {sharing: read_flows(folder / f"{sharing}-{name}") for sharing in _SHARING}
-    found = []
+    found = {}
     with TemporaryDirectory() as place:
         given, drawn = _replay(_with_paths(listed, Path(place))), _replay(flows)
-        draws = with_hash_seeds(drawn, paths)
-        changes = with_changes(given, drawn, DIFFERENCES) if differences else {}
+        ways = DIFFERENCES if differences else ()
         for sharing, assignment in _SHARING.items():
             reference = references[sharing]
-            runs = run_each(
-                partial(_measured, reference),
-                given.set(assignment),
-                [draw.set(assignment) for draw in draws],
-                {change: changed.set(assignment) for change, changed in changes.items()},
-                jobs,
-            )
-            found.append(compare(sharing, reference, _PLACES, runs))
+            work, own = partial(_measured, reference), given.set(assignment)
+            runs = repeat(work, own, drawn.set(assignment), paths, ways, jobs)
+            found[sharing] = compare(reference, _PLACES, runs)
+    changed = {sharing: each for sharing, each in found.items() if each["differences"]}
     return validation(
-        {each.name: each.document for each in found},
+        found,
         [
             *shared_tables("sharing", found),
             _counts(found),
-            *(_differences(each) for each in found if each.runs.changed),
+            *(_differences(*each) for each in changed.items()),
         ],
-        (one for each in found for one in each.judged),
+        (one for each in found for one in judged(each, found[each]["rows"], "class")),
     )
 
 
@@ -222,40 +216,33 @@ def _replay(flows: Path) -> Scenario:
 def _with_paths(listed: pa.Table, folder: Path) -> Path:
     """The list of flows with the paths that they took in the program."""
     columns = (listed[name].to_pylist() for name in ("src", "dst", "start_ns", "open_ns"))
-    flows = [
-        credence_paths.Flow(*flow)
-        for flow in zip(*columns, are_incast(listed).tolist(), strict=True)
-    ]
-    connections = credence_paths.connections(flows)
-    ways = {
-        "path": [connection.spine for connection in connections],
-        "ack_path": [connection.reverse.spine for connection in connections],
-    }
-    for name, values in ways.items():
-        listed = listed.append_column(name, [values])
+    rows = zip(*columns, are_incast(listed).tolist(), strict=True)
+    taken = credence_paths.connections([credence_paths.Flow(*row) for row in rows])
+    listed = listed.append_column("path", [[each.spine for each in taken]])
+    listed = listed.append_column("ack_path", [[each.reverse.spine for each in taken]])
     file = folder / "flows.parquet"
     parquet.write(listed, file)
     return file
 
 
-def _counts(comparisons: Sequence[Comparison]) -> Table:
-    has_drawn = any(comparison.runs.drawn for comparison in comparisons)
+def _counts(comparisons: Mapping[str, Json]) -> Table:
+    has_drawn = any(found["drawn"] for found in comparisons.values())
     columns = ["sharing", "count", "reference", "ours"]
     return shown_table(
         "Counts",
         [*columns, *["over drawn paths"] * has_drawn],
-        (line for comparison in comparisons for line in _counted(comparison)),
+        (line for found in comparisons.items() for line in _counted(*found)),
         f"over {LEAST_TIMEOUT_MS} ms: longer than the least timeout, or unfinished; long flows "
         "may take that without one. * the folder has no such counts of the reference.",
     )
 
 
-def _counted(comparison: Comparison) -> Iterable[list[str]]:
+def _counted(sharing: str, found: Json) -> Iterable[list[str]]:
     """The lines of one way of sharing."""
-    runs = [comparison.runs.ours, *comparison.runs.drawn]
+    runs, late = [found["ours"], *found["drawn"]], found["reference"][LATE]
     counts = {
         f"{kind} flows over {LEAST_TIMEOUT_MS} ms": (
-            f"{comparison.late[kind]:,}",
+            f"{late[kind]:,}",
             [run[LATE][kind] for run in runs],
         )
         for kind in _CLASSES
@@ -263,14 +250,14 @@ def _counted(comparison: Comparison) -> Iterable[list[str]]:
     counts |= {name: ("*", [run[name] for run in runs]) for name in ("drops", "marks")}
     for name, (there, (ours, *drawn)) in counts.items():
         seen = [f"{min(drawn):,} .. {max(drawn):,}"] if drawn else []
-        yield [comparison.name, name, there, f"{ours:,}", *seen]
+        yield [sharing, name, there, f"{ours:,}", *seen]
 
 
-def _differences(comparison: Comparison) -> Table:
+def _differences(sharing: str, found: Json) -> Table:
     places = [("short", 0.95), ("long", 0.5), ("long", 0.95)]
     columns = ["change", "marks", "drops", "correlation", "mean ratio", "within 5%"]
     lines = []
-    for change, run in {"none": comparison.runs.ours, **comparison.runs.changed}.items():
+    for change, run in {"none": found["ours"], **found["differences"]}.items():
         background = run["flow_by_flow"][0]
         slowdowns = (run["percentiles"][_PLACES.index(place)] for place in places)
         lines.append(
@@ -285,7 +272,7 @@ def _differences(comparison: Comparison) -> Table:
             ]
         )
     return shown_table(
-        f"{comparison.name} with one change: counts, background flow by flow, slowdowns",
+        f"{sharing} with one change: counts, background flow by flow, slowdowns",
         [*columns, *(f"{kind} {100 * p:g}" for kind, p in places)],
         lines,
     )

@@ -9,8 +9,9 @@ flows says when every connection was opened.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 _HOSTS_PER_LEAF = 16
 _SPINES = 4
@@ -20,7 +21,6 @@ _FIRST_EPHEMERAL_PORT = 49153
 _TCP = 6
 _PERTURBATION = 12345678
 _HASH_SEED = 0x8BADF00D
-_MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,9 @@ def connections(flows: Sequence[Flow]) -> list[Connection]:
 
 def murmur3(data: bytes, seed: int) -> int:
     """MurmurHash3_x86_32 (A. Appleby, github.com/aappleby/smhasher), which is ns-3's `Hash32`."""
-    state = seed
-    whole = len(data) - len(data) % 4
-    for place in range(0, whole, 4):
-        state ^= _scrambled(data[place : place + 4])
-        state = (_rotated(state, 13) * 5 + 0xE6546B64) & _MASK
-    state ^= _scrambled(data[whole:]) ^ len(data)
-    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
-    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
-    return state ^ state >> 16
+    from sklearn.utils import murmurhash3_32
 
-
-def _scrambled(block: bytes) -> int:
-    """The contribution of a block of at most four bytes to the hash: 0 for an empty one."""
-    product = int.from_bytes(block, "little") * 0xCC9E2D51 & _MASK
-    return _rotated(product, 15) * 0x1B873593 & _MASK
-
-
-def _rotated(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & _MASK
+    return int(murmurhash3_32(data, seed, positive=True))
 
 
 def _installation(flow: Flow) -> tuple[int, ...]:
@@ -138,9 +122,5 @@ def _address(host: int) -> int:
 
 def _numbers(first: int, users: Iterable[tuple[int, Hashable]]) -> dict[int, int]:
     """Numbers from `first` up, counted separately for each user; keyed by what belongs to it."""
-    following: defaultdict[Hashable, int] = defaultdict(lambda: first)
-    numbers = {}
-    for key, user in users:
-        numbers[key] = following[user]
-        following[user] += 1
-    return numbers
+    following: defaultdict[Hashable, Iterator[int]] = defaultdict(lambda: count(first))
+    return {key: next(following[user]) for key, user in users}

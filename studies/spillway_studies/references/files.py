@@ -91,18 +91,17 @@ def check_flows(
     `source` begins the message; the other names are of columns whose values have a least one.
     """
     only = f"the network has the hosts 0 to {hosts - 1} only"
+    src, dst = column["src"], column["dst"]
     problems = {
-        **{f"{name}: {only}": (column[name] < 0) | (column[name] >= hosts) for name in _ENDS},
-        "a flow has the same src and dst": column["src"] == column["dst"],
+        f"src: {only}": (src < 0) | (src >= hosts),
+        f"dst: {only}": (dst < 0) | (dst >= hosts),
+        "a flow has the same src and dst": src == dst,
         **{f"{name} must be above 0": column[name] <= 0 for name in above_0},
         **{f"{name} must not be below 0": column[name] < 0 for name in from_0},
     }
     for problem, is_wrong in problems.items():
         if is_wrong.any():
             raise ScenarioError(f"{source}: {problem}")
-
-
-_ENDS = ("src", "dst")
 
 
 def numbering(listed: pa.Table | Mapping[str, npt.NDArray[Any]]) -> Whole:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from spillway_studies.references.abm import abm
 from spillway_studies.references.aqm import aqm
@@ -14,17 +14,8 @@ from spillway_studies.references.pias import pias
 from spillway_studies.references.rdma import rdma
 from spillway_studies.references.validation import Validation
 
-
-@dataclass(frozen=True)
-class Reference:
-    """A reference."""
-
-    compare: Callable[..., Validation]
-    """Takes the folder, the number of jobs, and every option that is not refused."""
-    refused: Mapping[str, str]
-    """Why an option has no meaning, by the option; `{name}` stands for the reference."""
-
-
+Compare: TypeAlias = Callable[..., Validation]
+"""Takes the folder, the number of jobs, and every option that is not refused."""
 _NO_OTHERS = {"others": "nothing else is known of {name}"}
 _ONE_WAY = dict.fromkeys(("paths", "differences"), "{name} is compared in one way alone")
 _AQM = {
@@ -33,12 +24,13 @@ _AQM = {
 }
 _RDMA = {"paths": "the paths of {name} are known"}
 
-REFERENCES = {
-    "abm": Reference(abm, {}),
-    "aqm": Reference(aqm, _NO_OTHERS | _AQM),
-    "credence": Reference(credence, _NO_OTHERS),
-    "linux": Reference(linux, _NO_OTHERS | _ONE_WAY),
-    "pfabric": Reference(pfabric, _NO_OTHERS | _ONE_WAY),
-    "pias": Reference(pias, _NO_OTHERS),
-    "rdma": Reference(rdma, _NO_OTHERS | _RDMA),
+REFERENCES: Mapping[str, tuple[Compare, Mapping[str, str]]] = {
+    "abm": (abm, {}),
+    "aqm": (aqm, _NO_OTHERS | _AQM),
+    "credence": (credence, _NO_OTHERS),
+    "linux": (linux, _NO_OTHERS | _ONE_WAY),
+    "pfabric": (pfabric, _NO_OTHERS | _ONE_WAY),
+    "pias": (pias, _NO_OTHERS),
+    "rdma": (rdma, _NO_OTHERS | _RDMA),
 }
+"""By name: what compares, and why options have no meaning; `{name}` stands for the reference."""

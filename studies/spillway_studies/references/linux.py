@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +71,7 @@ def linux(folder: Path, *, jobs: int = 2) -> Validation:
     return validation(
         {**content, "left_out": left_out},
         [*(_table(*each) for each in content.items()), *texts(left_out)],
-        (one for name, each in content.items() for one in judged(name, each["rows"])),
+        (one for name, each in content.items() for one in judged(name, each["rows"], "name")),
         _RULE,
     )
 
@@ -100,29 +98,28 @@ def _rows(pairs: list[tuple[Run, dict[str, float]]]) -> list[Json]:
 
 def _table(name: str, found: Json) -> Table:
     """What agrees and what does not, of one setting."""
-    lines = (
-        [
-            row["name"],
-            _NUMBERS[row["name"]][0],
-            f"{row['reference']:,.2f}",
-            interval(row["seeds"]),
-            f"{row['ours']:,.2f}",
-            *judgement(row),
-        ]
-        for row in found["rows"]
-    )
     count = found["seeds"]
     return shown_table(
         f"{name}: {'1 seed' if count == 1 else f'{count} seeds'}",
         ["count", "unit", "kernel", "its seeds", "ours", "difference", ""],
-        lines,
+        (
+            [
+                row["name"],
+                _NUMBERS[row["name"]][0],
+                f"{row['reference']:,.2f}",
+                interval(row["seeds"]),
+                f"{row['ours']:,.2f}",
+                *judgement(row),
+            ]
+            for row in found["rows"]
+        ),
     )
 
 
 # Scenario ----------------------------------------------------------------------------------------
 
 _CODEL = {"kind": "codel", "target": "5ms", "interval": "100ms"}
-_AQMS: dict[str, Any] = {
+_AQMS: Json = {
     "pfifo": "none",
     "red": {
         "kind": "red",
@@ -144,7 +141,7 @@ _AQMS: dict[str, Any] = {
         "mark_up_to": 0.1,
     },
 }
-_TRANSPORT: dict[str, Any] = {
+_TRANSPORT: Json = {
     "preset": "linux",
     "mss": f"{_MSS}B",
     "header": f"{_FRAME - _MSS}B",
@@ -201,14 +198,10 @@ def scenario(run: Run, place: Path) -> Scenario:
     )
 
 
-def _switch(setting: Setting, is_fair: bool) -> dict[str, Any]:
+def _switch(setting: Setting, is_fair: bool) -> Json:
     kind = re.split(r"[\d-]", setting.aqm)[0]
     limit = setting.aqm.removeprefix("pfifo") if kind == "pfifo" else "1000"
-    switch = {
-        "buffer": "unlimited",
-        "queue_limit": f"{1000 if kind == 'red' else limit}pkt",
-        "aqm": _AQMS[kind],
-    }
+    switch = {"buffer": "unlimited", "queue_limit": f"{limit}pkt", "aqm": _AQMS[kind]}
     if is_fair:
         # A queue for each flow, served in turn. Linux's serves new flows first.
         queues = {"queues_per_port": setting.flows + 2, "ack_queue": 0}
@@ -217,36 +210,34 @@ def _switch(setting: Setting, is_fair: bool) -> dict[str, Any]:
     return switch
 
 
-def _traffic(run: Run, is_fair: bool, place: Path) -> list[dict[str, Any]]:
+def _traffic(run: Run, is_fair: bool, place: Path) -> list[Json]:
     setting, draw = run.setting, random.Random(run.seed)
     drawn = [draw.uniform(0, 1_000) for _ in range(setting.flows)]
-    starts: Sequence[float] = run.starts_ms or drawn
-    traffic = []
-    for flow, (control, start) in enumerate(zip(setting.controls, starts, strict=True)):
-        traffic.append(
-            {
-                "name": f"flow{flow}",
-                "kind": "persistent",
-                "pairs": [[0, 1]],
-                "start": f"{start:.6f}ms",
-                **_sender(setting, control),
-                **({"priority": flow + 1} if is_fair else {}),
-            }
-        )
+    kinds = setting.controls
+    traffic = [
+        {
+            "name": f"flow{flow}",
+            "kind": "persistent",
+            "pairs": [[0, 1]],
+            "start": f"{start:.6f}ms",
+            **_sender(setting, kinds[flow * len(kinds) // setting.flows]),
+            **({"priority": flow + 1} if is_fair else {}),
+        }
+        for flow, start in enumerate(run.starts_ms or drawn)
+    ]
     if setting.size:
-        traffic.append(
-            {
-                "name": "transfers",
-                "kind": "flows",
-                "file": str(_listed(run, place).resolve()),
-                **_sender(setting, setting.control),
-                **({"priority": setting.flows + 1} if is_fair else {}),
-            }
-        )
+        transfers = {
+            "name": "transfers",
+            "kind": "flows",
+            "file": str(_listed(run, place).resolve()),
+            **_sender(setting, kinds[0]),
+            **({"priority": setting.flows + 1} if is_fair else {}),
+        }
+        traffic.append(transfers)
     return traffic
 
 
-def _sender(setting: Setting, control: str) -> dict[str, Any]:
+def _sender(setting: Setting, control: str) -> Json:
     sender = {"transport": control, "ecn": setting.aqm.endswith("-ecn"), **_TRANSPORT}
     if control == "cubic" and not setting.has_hystart:
         sender["hystart"] = "none"
@@ -303,7 +294,7 @@ def _measured(run: Run, place: Path, report: Report) -> dict[str, float]:
     return numbers_of(float(delivered * 8e-6 / seconds), lengths, *rates)
 
 
-def _lengths(queues: Any) -> Floats:
+def _lengths(queues: pa.Table) -> Floats:
     """The packets at the bottleneck, all of its queues together, at every sample."""
     here = pc.and_(pc.equal(queues["switch"], "leaf0"), pc.equal(queues["port"], 1))
     table = queues.filter(here)

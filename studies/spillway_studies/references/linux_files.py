@@ -6,14 +6,13 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from spillway.base import csv_file
 from spillway.base.errors import ScenarioError
 from spillway_studies.references.files import Floats, arrays, check_file, check_folder, foreign
-from spillway_studies.references.numbers import percentile
+from spillway_studies.references.numbers import Json, percentile
 
 WINDOW_S = (10, 30)
 """The time of a run of endless flows that is compared."""
@@ -54,19 +53,13 @@ class Setting:
         """Such as `codel_cubic_n4_rtt20_40M`."""
         size = f"_fct{self.size // 1000}k" if self.size else ""
         hystart = "" if self.has_hystart else "_nohs"
-        rate = f"{self.rate_mbps}M"
-        return f"{self.aqm}_{self.cc}_n{self.flows}_rtt{self.rtt_ms:g}_{rate}{size}{hystart}"
+        path = f"rtt{self.rtt_ms:g}_{self.rate_mbps}M"
+        return f"{self.aqm}_{self.cc}_n{self.flows}_{path}{size}{hystart}"
 
     @property
     def controls(self) -> list[str]:
-        """Our congestion controller of each endless flow; of `reno+cubic` each has one half."""
-        kinds = self.cc.split("+")
-        return [_CONTROLS[kinds[flow * len(kinds) // self.flows]] for flow in range(self.flows)]
-
-    @property
-    def control(self) -> str:
-        """That of the transfers."""
-        return _CONTROLS[self.cc.split("+")[0]]
+        """Our congestion controllers; of `reno+cubic` each has one half of the endless flows."""
+        return [_CONTROLS[kind] for kind in self.cc.split("+")]
 
 
 @dataclass(frozen=True)
@@ -140,11 +133,11 @@ def _table(path: Path, types: dict[str, str]) -> dict[str, dict[str, Floats]]:
     columns = arrays(table, types, path)
     if "id" not in table.column_names:
         raise ScenarioError(f"{path}: there is no column id", _LAYOUT)
-    names = np.asarray(table["id"].to_pylist(), dtype=str)
-    order = np.argsort(names, kind="stable")
-    ids, firsts = np.unique(names[order], return_index=True)
-    parts = {name: np.split(values[order], firsts[1:]) for name, values in columns.items()}
-    return {str(run): {name: parts[name][place] for name in parts} for place, run in enumerate(ids)}
+    ids, place = np.unique(np.asarray(table["id"].to_pylist(), dtype=str), return_inverse=True)
+    return {
+        str(run): {name: values[place == number] for name, values in columns.items()}
+        for number, run in enumerate(ids)
+    }
 
 
 def _run(path: Path, row: dict[str, str], tables: dict[str, dict[str, dict[str, Floats]]]) -> Run:
@@ -159,7 +152,7 @@ def _run(path: Path, row: dict[str, str], tables: dict[str, dict[str, dict[str, 
     return Run(setting, int(_number(path, row, "seed")), **own)
 
 
-def _transfers(where: str, fct: dict[str, Floats] | None) -> dict[str, Any]:
+def _transfers(where: str, fct: dict[str, Floats] | None) -> Json:
     """What is known of transfers, by the fields of a run. `where` begins what is told of errors."""
     if fct is None:
         raise ScenarioError(f"{where}: fct.parquet has no transfer of it")

@@ -99,11 +99,11 @@ def percentile_name(flows: str, p: float) -> str:
     return f"{flows} p{100 * p:g}"
 
 
-def judged(run: str, rows: Iterable[Json]) -> list[Judged]:
-    """Rows as bounds count them. They have names, or else are percentiles."""
+def judged(run: str, rows: Iterable[Json], key: str) -> list[Judged]:
+    """Rows as bounds count them; `key` is that of a number's name or, of percentiles, the class."""
     found = []
     for row in rows:
-        name = row.get("name") or percentile_name(row["flows"], row["percentile"])
+        name = percentile_name(row[key], row["percentile"]) if "percentile" in row else row[key]
         found.append((f"{run} {name}", row["difference"], row["verdict"]))
     return found
 

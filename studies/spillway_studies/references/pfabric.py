@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pyarrow as pa
 from rich.table import Table
@@ -34,7 +33,6 @@ from spillway_studies.references.files import (
 from spillway_studies.references.numbers import (
     PERCENTILES,
     Json,
-    Judged,
     Verdict,
     agreements,
     compared,
@@ -101,8 +99,20 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
         {"runs": runs, "cases": cases, "left_out": left_out},
         [*shown, *([_cases_table(cases)] if cases else []), *texts(left_out)],
         [
-            *(_judged(name, row) for name, run in runs.items() for row in run["numbers"]),
-            *map(_judged_case, cases),
+            *(
+                (f"{name} {row['name']}", row["difference"], _verdict(row))
+                for name, run in runs.items()
+                for row in run["numbers"]
+            ),
+            *(
+                (
+                    f"{case['name']}:",
+                    f"{case['same']} of {case['flows']} flows the same, "
+                    f"mean ratio {case['mean_ratio']:.4f}",
+                    _verdict(case),
+                )
+                for case in cases
+            ),
         ],
         _RULE,
     )
@@ -228,7 +238,7 @@ def _run(
         listed |= {"path": spine, "ack_path": spine}
     parquet.write(pa.table(listed).take(order), file)
     last = math.ceil(int(flows["start_ns"].to_numpy().max()) / 1e9)
-    changes: dict[str, Any] = {"duration": f"{last + 1}s", "stop": f"{last + 20}s"}
+    changes: Json = {"duration": f"{last + 1}s", "stop": f"{last + 20}s"}
     changes |= {"routing.kind": "spray"} if sprayed else {}
     changes |= {"topology.arrivals_first": False} if ports_first else {}
     result = run_whole(scenario_of(str(file)).set(changes), report)
@@ -278,12 +288,8 @@ def _number(name: str, reference: float, ours: float, within: float) -> Json:
     return row | {"agrees": row.pop("verdict") is Verdict.near}
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
+def _verdict(row: Json) -> Verdict:
     return Verdict.near if row["agrees"] else Verdict.outside
-
-
-def _judged(run: str, row: Json) -> Judged:
-    return f"{run} {row['name']}", row["difference"], _verdict(row)
 
 
 def _tables(name: str, run: Json) -> list[Table]:
@@ -346,24 +352,20 @@ def _case(name: str, flows: pa.Table, here: Outcome, ports_first: Outcome) -> Js
     }
 
 
-def _judged_case(case: Json) -> Judged:
-    same = f"{case['same']} of {case['flows']} flows the same"
-    return f"{case['name']}:", f"{same}, mean ratio {case['mean_ratio']:.4f}", _verdict(case)
-
-
 def _cases_table(found: Sequence[Json]) -> Table:
-    lines = (
-        [
-            case["name"],
-            f"{case['same']} of {case['flows']}",
-            f"{case['mean_ratio']:.4f}",
-            *(f"{count:,}" for count in (*case["timeouts"], *case["drops"])),
-            "near, has ties" if case["agrees"] and case["same"] < case["flows"] else _verdict(case),
-        ]
-        for case in found
-    )
     return shown_table(
         "Small cases",
         ["count", "flows the same", "mean ratio", "timeouts", "ours", "drops", "ours", ""],
-        lines,
+        (
+            [
+                case["name"],
+                f"{case['same']} of {case['flows']}",
+                f"{case['mean_ratio']:.4f}",
+                *(f"{count:,}" for count in (*case["timeouts"], *case["drops"])),
+                "near, has ties"
+                if case["agrees"] and case["same"] < case["flows"]
+                else _verdict(case),
+            ]
+            for case in found
+        ),
     )

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +19,6 @@ from spillway.tasks.run import Report
 from spillway_studies.references.files import (
     Booleans,
     Floats,
-    Whole,
     arrays,
     check_flows,
     check_folder,
@@ -63,7 +61,7 @@ _LATEST_NS = 10_000_000_000
 _WARM_UP_NS = (100_000_000, 600_000_000)
 _WARM_UP_BYTES = 5 * 1_460
 
-DIFFERENCES: dict[str, dict[str, Any]] = {
+DIFFERENCES: dict[str, Json] = {
     "windows go on from flow to flow": {"transport.restart_each": None},
     "each flow has a connection of its own": {
         "transport.restart_each": None,
@@ -106,7 +104,7 @@ def pias(folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = Fal
     return validation(
         {each["run"]: each for each in found} | {"left_out": left_out},
         [*(table for each in found for table in _tables(each)), *texts(left_out)],
-        (one for each in found for one in judged(each["run"], each["rows"])),
+        (one for each in found for one in judged(each["run"], each["rows"], "flows")),
     )
 
 
@@ -123,26 +121,20 @@ class Reference:
     """The name of the thresholds of its workload and load."""
     is_warmed_up: bool
     """Whether every pair of hosts has a connection before the first flow."""
-    src: Whole
-    dst: Whole
-    size_bytes: Whole
-    start_ns: Whole
-    fct_ns: Floats
-    """Until the sender has everything acknowledged."""
-    ideal_ns: Floats
-    """The time of the flow alone in the network."""
-    is_first: Booleans
-    """Whether it is the first flow of its connection."""
-
-    @property
-    def is_short(self) -> Booleans:
-        """Which flows are short."""
-        return self.size_bytes < _SHORT_BYTES
+    flows: Json
+    """By columns. `fct_ns` is the time until the sender has everything acknowledged, `ideal_ns`
+    that of the flow alone in the network, and `first_on_conn` whether its connection is new."""
 
     @property
     def is_compared(self) -> Booleans:
         """Which flows are compared: short ones on connections that were used before."""
-        return self.is_short & ~self.is_first
+        found: Booleans = (self.flows["size_bytes"] < _SHORT_BYTES) & ~self.flows["first_on_conn"]
+        return found
+
+    def slowdowns(self, fct_ns: Floats, members: Booleans) -> Floats:
+        """The slowdowns of some flows, with these completion times of all."""
+        found: Floats = (fct_ns / self.flows["ideal_ns"])[members]
+        return found
 
 
 def runs(folder: Path) -> tuple[list[Reference], list[str]]:
@@ -177,7 +169,7 @@ def _run(file: Path, workload: str, load: str, run_id: str) -> Reference:
         f"{workload}_pias_{load}_{run_id}",
         f"{workload}-{int(load) / 100:g}",
         _WITHOUT_WARM_UP not in run_id,
-        *(column[order] for column in columns.values()),
+        {name: column[order] for name, column in columns.items()},
     )
     if not reference.is_compared.any():
         raise ScenarioError(
@@ -200,7 +192,7 @@ def _check_means(path: Path, found: list[Reference]) -> None:
             told = float(row[_MEAN])
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: {run.name}: {_MEAN} is no number") from error
-        mean = float((run.fct_ns / run.ideal_ns)[run.is_compared].mean())
+        mean = float(run.slowdowns(run.flows["fct_ns"], run.is_compared).mean())
         if not abs(mean / told - 1) < 1e-3:
             raise ScenarioError(
                 f"{path}: {run.name}: {_MEAN} is {told:g} there, and {mean:g} in its flows",
@@ -221,8 +213,8 @@ def scenario(reference: Reference, place: Path) -> Scenario:
     aqm = {"kind": "ecn", "threshold": f"{_MARKED_ABOVE}B", "scope": "port"}
     ports = {"leaf": _HOSTS // _LEAVES + _SPINES, "spine": _LEAVES}
     # Before that time the run ends only when nothing is left in the network, not even an ack.
-    end = f"{_FIRST_NS + int(reference.start_ns.max()) + _LATEST_NS}ns"
-    described: dict[str, Any] = {
+    end = f"{_FIRST_NS + int(reference.flows['start_ns'].max()) + _LATEST_NS}ns"
+    described: Json = {
         "name": reference.name,
         "duration": end,
         "stop": end,
@@ -277,17 +269,17 @@ def scenario(reference: Reference, place: Path) -> Scenario:
 
 def _listed(reference: Reference) -> pa.Table:
     """The flows, behind those that warm up connections: one for every pair of hosts."""
-    pairs = [(src, dst) for src in range(_HOSTS) for dst in range(_HOSTS) if src != dst]
-    if not reference.is_warmed_up:
-        pairs = []
+    flows, pairs = reference.flows, []
+    if reference.is_warmed_up:
+        pairs = [(src, dst) for src in range(_HOSTS) for dst in range(_HOSTS) if src != dst]
     begin, end = _WARM_UP_NS
     starts = [begin + (end - begin) * number // len(pairs) for number in range(len(pairs))]
     return pa.table(
         {
-            "src": [*(src for src, _ in pairs), *reference.src.tolist()],
-            "dst": [*(dst for _, dst in pairs), *reference.dst.tolist()],
-            "size_bytes": [_WARM_UP_BYTES] * len(pairs) + reference.size_bytes.tolist(),
-            "start_ns": [*starts, *(reference.start_ns + _FIRST_NS).tolist()],
+            "src": [*(src for src, _ in pairs), *flows["src"].tolist()],
+            "dst": [*(dst for _, dst in pairs), *flows["dst"].tolist()],
+            "size_bytes": [_WARM_UP_BYTES] * len(pairs) + flows["size_bytes"].tolist(),
+            "start_ns": [*starts, *(flows["start_ns"] + _FIRST_NS).tolist()],
         }
     )
 
@@ -315,17 +307,17 @@ def _compare(reference: Reference, runs: Outcomes[tuple[Floats, dict[str, int]]]
     def measures(fct_ns: Floats) -> dict[str, Floats]:
         """Slowdowns, and completion times in us, of the compared flows."""
         chosen = reference.is_compared
-        slowdown = fct_ns / reference.ideal_ns
-        return {"slowdown": slowdown[chosen], "time": fct_ns[chosen] / 1e3}
+        return {"slowdown": reference.slowdowns(fct_ns, chosen), "time": fct_ns[chosen] / 1e3}
 
-    there, (ours, counts) = measures(reference.fct_ns), runs.ours
+    (ours, counts), others, changed = runs
+    there = measures(reference.flows["fct_ns"])
     places = [(name, p) for name in there for p in PERCENTILES]
 
     def told(fct_ns: Floats) -> list[float]:
         here = measures(fct_ns)
         return [percentile(here[name], p) for name, p in places]
 
-    drawn = [told(fct_ns) for fct_ns, _ in runs.drawn]
+    drawn = [told(fct_ns) for fct_ns, _ in others]
     rows = []
     for place, ((name, p), value) in enumerate(zip(places, told(ours), strict=True)):
         first, interval = percentile(there[name], p), bootstrap(there[name], p)
@@ -337,14 +329,14 @@ def _compare(reference: Reference, runs: Outcomes[tuple[Floats, dict[str, int]]]
         "rows": rows,
         "others": _others(reference, ours),
         "counts": counts,
-        "differences": {change: told(fct_ns) for change, (fct_ns, _) in runs.changed.items()},
+        "differences": {change: told(fct_ns) for change, (fct_ns, _) in changed.items()},
     }
 
 
 def _others(reference: Reference, ours: Floats) -> list[Json]:
     """The slowdowns of flows that are not compared, for information."""
-    short, first = reference.is_short, reference.is_first
-    long = reference.size_bytes >= _LONG_BYTES
+    size, first = reference.flows["size_bytes"], reference.flows["first_on_conn"]
+    short, long = size < _SHORT_BYTES, size >= _LONG_BYTES
     classes = {
         "under 100 KB, first": short & first,
         "up to 1 MB, first": ~short & ~long & first,
@@ -352,11 +344,11 @@ def _others(reference: Reference, ours: Floats) -> list[Json]:
         "from 1 MB, first": long & first,
         "from 1 MB, others": long & ~first,
     }
-    sides = {"reference": reference.fct_ns, "ours": ours}
+    sides = {"reference": reference.flows["fct_ns"], "ours": ours}
     return [
         {"flows": name, "count": int(members.sum())}
         | {
-            side: [percentile((fct / reference.ideal_ns)[members], p) for p in PERCENTILES]
+            side: [percentile(reference.slowdowns(fct, members), p) for p in PERCENTILES]
             for side, fct in sides.items()
         }
         for name, members in classes.items()
@@ -389,8 +381,6 @@ def _tables(found: Json) -> list[Table]:
         ),
     ]
     if found["differences"]:
-        sides = {"reference": "reference", "none": "ours"}
-        lines = {name: [row[side] for row in rows] for name, side in sides.items()}
         names = [f"{row['flows']} {100 * row['percentile']:g}" for row in rows]
-        parts += changes(run, names, lines | found["differences"], lambda value: f"{value:,.2f}")
+        parts += changes(run, names, rows, found["differences"], lambda value: f"{value:,.2f}")
     return parts

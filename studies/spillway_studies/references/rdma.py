@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from rich.table import Table
@@ -41,7 +41,7 @@ from spillway_studies.references.rdma_runs import (
 )
 from spillway_studies.references.tables import changes as changes_tables
 from spillway_studies.references.tables import flow_by_flow, shown_table, texts
-from spillway_studies.references.validation import Outcomes, Validation, run_each, validation
+from spillway_studies.references.validation import Validation, run_each, validation
 
 _MOVED = 10
 """Runs in which every start is moved by less than a microsecond, and marks are drawn anew."""
@@ -87,18 +87,18 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
             "see studies/spillway_studies/references/validation.md for what such a folder holds",
         )
     return validation(
-        {each["run"]: _document(each) for each in comparisons}
+        {
+            # Times of flows that are not complete are none.
+            each["run"]: each | {name: _finite(each[name]) for name in ("numbers", "differences")}
+            for each in comparisons
+        }
         | {"left_out": left_out, "wrong": wrong},
         [
             *(part for each in comparisons for part in _tables(each)),
             *texts(left_out),
             *texts(wrong, "wrong, and left out: "),
         ],
-        (
-            one
-            for each in comparisons
-            for one in judged(each["run"], ({"name": row["what"]} | row for row in each["numbers"]))
-        ),
+        (one for each in comparisons for one in judged(each["run"], each["numbers"], "what")),
         _RULE,
         "only in the range of our runs",
         [each.split(":", 1)[0] for each in wrong],
@@ -108,45 +108,28 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
 def _compare(
     reference: Reference, there: Outcome, place: Path, jobs: int, differences: bool
 ) -> Json:
-    """Runs what is needed, and puts the numbers of all runs beside each other."""
+    """Runs what is needed, and puts the numbers of all runs beside each other.
+
+    Of a number `moved` are the least and the greatest of our runs, those with moved starts
+    included. A number other than of pauses may as well be in that range.
+    """
     scenario, lacks = plan(reference, place)
     drawn = [(moved(reference, scenario, seed, place), seed) for seed in range(1, _MOVED + 1)]
     changed = changes(scenario) if differences else {}
 
-    def work(each: tuple[Scenario, int | None], report: Report) -> Outcome:
-        return run(reference, *each, report)
+    def work(
+        each: tuple[Scenario, int | None], report: Report
+    ) -> tuple[dict[str, float], Floats | None]:
+        """The values of a run by what they are, and its completion times."""
+        outcome = run(reference, *each, report)
+        return {what: value for what, _, value, _ in measures(reference, outcome)}, outcome.fct_ns
 
     given: tuple[Scenario, int | None] = (scenario, None)
-    found = run_each(work, given, drawn, {name: (own, None) for name, own in changed.items()}, jobs)
-    numbers, differing = _numbers(reference, there, found)
-    by_flow = []
-    if there.fct_ns is not None and found.ours.fct_ns is not None:
-        by_flow = agreements(classes(reference), there.fct_ns, found.ours.fct_ns)
-    return {
-        "run": reference.name,
-        "numbers": numbers,
-        "flow_by_flow": by_flow,
-        "differences": differing,
-        "notes": [*reference.lacks, *lacks],
-    }
-
-
-def _numbers(
-    reference: Reference, there: Outcome, found: Outcomes[Outcome]
-) -> tuple[list[Json], dict[str, list[float]]]:
-    """The numbers of a run, the reference's and ours, and ours with one setting changed.
-
-    `moved` are the least and the greatest of our runs, those with moved starts included. A number
-    other than of pauses may as well be in that range.
-    """
-
-    def told(outcome: Outcome) -> dict[str, float]:
-        return {each.what: each.value for each in measures(reference, outcome)}
-
-    ours = [told(outcome) for outcome in (found.ours, *found.drawn)]
+    ways = {name: (own, None) for name, own in changed.items()}
+    (ours, fct_ns), others, differing = run_each(work, given, drawn, ways, jobs)
     numbers = []
     for what, unit, value, bound in measures(reference, there):
-        own = [each.get(what, 0.0) for each in ours]
+        own = [each.get(what, 0.0) for each in (ours, *(told for told, _ in others))]
         ends, range_counts = (min(own), max(own)), not what.startswith("pauses")
         row = {"what": what, "unit": unit, "reference": value, "ours": own[0], "within": bound}
         row |= {"moved": ends, "range_counts": range_counts}
@@ -154,17 +137,19 @@ def _numbers(
         is_range = range_counts and math.isfinite(ends[1])
         in_range = (Verdict.in_range, value, ends if is_range else None)
         numbers.append(compared(row, bound, in_range))
-    changed = {change: told(outcome) for change, outcome in found.changed.items()}
-    return numbers, {
-        change: [values.get(each["what"], 0.0) for each in numbers]
-        for change, values in changed.items()
+    by_flow = []
+    if there.fct_ns is not None and fct_ns is not None:
+        by_flow = agreements(classes(reference), there.fct_ns, fct_ns)
+    return {
+        "run": reference.name,
+        "numbers": numbers,
+        "flow_by_flow": by_flow,
+        "differences": {
+            change: [told.get(each["what"], 0.0) for each in numbers]
+            for change, (told, _) in differing.items()
+        },
+        "notes": [*reference.lacks, *lacks],
     }
-
-
-def _document(found: Json) -> Json:
-    """A comparison as JSON. Times of flows that are not complete are none."""
-    own = {name: _finite(found[name]) for name in ("numbers", "differences")}
-    return found | own
 
 
 def _finite(value: Any) -> Any:
@@ -179,35 +164,29 @@ def _finite(value: Any) -> Any:
 # The numbers of a run ----------------------------------------------------------------------------
 
 
-class Measure(NamedTuple):
-    """A number of a run."""
-
-    what: str
-    """Such as "queue mean"."""
-    unit: str
-    value: float
-    within: float | None
-    """How far others may be off from it, as a fraction; none if it is only told."""
+Measure: TypeAlias = tuple[str, str, float, float | None]
+"""A number of a run: its name, such as "queue mean", its unit, its value, and how far others may be
+off from it, as a fraction; none if it is only told."""
 
 
 def measures(reference: Reference, outcome: Outcome) -> Iterator[Measure]:
     """The numbers of a run."""
     if outcome.queue is not None and len(outcome.queue):
         kb = outcome.queue / 1e3
-        yield Measure("queue mean", "KB", float(kb.mean()), MEDIAN_WITHIN)
-        yield Measure("queue deviation", "KB", float(kb.std()), TAIL_WITHIN)
-        yield Measure("queue p99", "KB", nearest_rank(kb, 0.99), TAIL_WITHIN)
+        yield ("queue mean", "KB", float(kb.mean()), MEDIAN_WITHIN)
+        yield ("queue deviation", "KB", float(kb.std()), TAIL_WITHIN)
+        yield ("queue p99", "KB", nearest_rank(kb, 0.99), TAIL_WITHIN)
     if outcome.delivered is not None and reference.progress is not None:
         begin, end = reference.window_ns
         sent = outcome.delivered
-        yield Measure("goodput", "Gbps", float(8 * sent.sum() / (end - begin)), MEDIAN_WITHIN)
-        yield Measure("fairness", "", _fairness(sent), MEDIAN_WITHIN)
+        yield ("goodput", "Gbps", float(8 * sent.sum() / (end - begin)), MEDIAN_WITHIN)
+        yield ("fairness", "", _fairness(sent), MEDIAN_WITHIN)
     if outcome.fct_ns is not None:
         yield from _of_times(reference, outcome.fct_ns)
     for name, times in (outcome.pauses or {}).items():
         bound = _PAUSES_WITHIN if len(times) >= _LEAST_PAUSES else None
-        yield Measure(f"pauses {name}", "", float(len(times)), bound)
-        yield Measure(f"pauses {name} time", "us", float(times.sum() / 1e3), bound)
+        yield (f"pauses {name}", "", float(len(times)), bound)
+        yield (f"pauses {name} time", "us", float(times.sum() / 1e3), bound)
 
 
 def _of_times(reference: Reference, fct_ns: Floats) -> Iterator[Measure]:
@@ -217,7 +196,7 @@ def _of_times(reference: Reference, fct_ns: Floats) -> Iterator[Measure]:
     if not np.isfinite(reference.completed.fct_ns[known]).all():
         # Some never are: how many are complete stands for the times of all.
         count = float(np.isfinite(fct_ns[known]).sum())
-        yield Measure("complete flows", "", count, TAIL_WITHIN)
+        yield ("complete flows", "", count, TAIL_WITHIN)
         return
     slowdown = fct_ns / reference.completed.ideal_ns
     for name, members in classes(reference).items():
@@ -226,13 +205,13 @@ def _of_times(reference: Reference, fct_ns: Floats) -> Iterator[Measure]:
         by_place = {math.ceil(p * count): p for p in reversed(PERCENTILES)}
         for p in reversed(by_place.values()):
             value = nearest_rank(slowdown[members], p)
-            yield Measure(f"slowdown {percentile_name(name, p)}", "", value, within(p))
+            yield (f"slowdown {percentile_name(name, p)}", "", value, within(p))
 
 
 def classes(reference: Reference) -> dict[str, Booleans]:
     """Which known flows belong to which class: by size, and all if there are several."""
     assert reference.completed is not None
-    size, known = reference.flows.size_bytes, reference.completed.is_known
+    size, known = reference.flows["size_bytes"], reference.completed.is_known
     by_size = {
         "up to 100 KB": known & (size <= _SHORT_BYTES),
         "up to 1 MB": known & (size > _SHORT_BYTES) & (size < _LONG_BYTES),
@@ -254,31 +233,31 @@ def _fairness(sent: Floats) -> float:
 def _tables(found: Json) -> list[Table | Text]:
     """What agrees and what does not, of one run, and changed settings."""
     run, numbers = found["run"], found["numbers"]
-    lines = (
-        [
-            each["what"],
-            each["unit"],
-            _shown(each["reference"]),
-            _shown(each["ours"]),
-            f"{each['difference']:+.1%}",
-            " .. ".join(_shown(end) for end in each["moved"]),
-            each["verdict"],
-        ]
-        for each in numbers
-    )
-    columns = ["class", "unit", "reference", "ours", "difference", "with moved starts", ""]
     parts: list[Table | Text] = [
-        shown_table(run, columns, lines),
+        shown_table(
+            run,
+            ["class", "unit", "reference", "ours", "difference", "with moved starts", ""],
+            (
+                [
+                    each["what"],
+                    each["unit"],
+                    _shown(each["reference"]),
+                    _shown(each["ours"]),
+                    f"{each['difference']:+.1%}",
+                    " .. ".join(_shown(end) for end in each["moved"]),
+                    each["verdict"],
+                ]
+                for each in numbers
+            ),
+        ),
         *texts(found["notes"], f"{run}: "),
     ]
     if found["flow_by_flow"]:
         title = f"{run}: FCT flow by flow, ours to the reference's"
         parts.append(flow_by_flow(title, [], (([], each) for each in found["flow_by_flow"])))
     if found["differences"]:
-        sides = {"reference": "reference", "none": "ours"}
-        values = {name: [each[side] for each in numbers] for name, side in sides.items()}
         names = [each["what"] for each in numbers]
-        parts += changes_tables(run, names, values | found["differences"], _shown)
+        parts += changes_tables(run, names, numbers, found["differences"], _shown)
     return parts
 
 

@@ -18,8 +18,7 @@ from spillway.formats.rdma.topology import Topology, read_topology
 from spillway_studies.references.files import check_folder
 from spillway_studies.references.rdma_output import (
     Completed,
-    Listed,
-    Pauses,
+    Flows,
     Progress,
     Queue,
     read_completed,
@@ -44,13 +43,14 @@ class Reference:
     """Such as A/dcqcn_paper_n20_slope2."""
     source: Source
     """The settings, topology and flows, as `spillway import rdma` reads them."""
-    flows: Listed
+    flows: Flows
     hop_order: str
     """In which order a switch counts next hops: ascending, descending or neither."""
     queue: Queue | None
     progress: Progress | None
     completed: Completed | None
-    pauses: Pauses | None
+    pauses: list[tuple[int, int]] | None
+    """The nodes that were paused, and how long, in ns."""
     lacks: list[str]
     """Files that are not there, in words."""
 
@@ -67,7 +67,7 @@ class Reference:
     @cached_property
     def begin_ns(self) -> int:
         """The simulator's time that is the start of our run."""
-        starts = [int(self.flows.start_ns.min())]
+        starts = [int(self.flows["start_ns"].min())]
         if self.queue is not None:
             starts.append(int(self.queue.time_ns[0]))
         return min(starts)
@@ -86,7 +86,8 @@ class Reference:
         last flow that is complete.
         """
         if self.completed is not None:
-            ends = (self.flows.start_ns + self.completed.fct_ns)[np.isfinite(self.completed.fct_ns)]
+            ends = self.flows["start_ns"] + self.completed.fct_ns
+            ends = ends[np.isfinite(ends)]
             if len(ends):
                 return self.begin_ns, int(ends.max())
         times = [found.time_ns for found in (self.queue, self.progress) if found is not None]
@@ -150,8 +151,8 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
     told = read_flows(flow_file, topology)
     source = Source(config, topology, topology_file, told, flow_file)
     rows = [(each.src, each.dst, each.size_bytes, each.start_ns) for each in told.flows]
-    src, dst, size, start = np.array(rows, dtype=np.int64).T
-    flows = Listed(src, dst, size, start, frozenset(told.groups), frozenset(told.ports))
+    columns = ("src", "dst", "size_bytes", "start_ns")
+    flows = dict(zip(columns, np.array(rows, dtype=np.int64).T, strict=True))
     stem = config.file.name.removesuffix(_CONFIG)
 
     def beside(kind: str) -> Path | None:
@@ -175,15 +176,11 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
     if has_order:
         order = hop_order(routes)
     completed = None if fct is None else read_completed(fct, unfinished, flows, lacks)
-    if completed is not None and completed.has_any:
+    if completed is not None and np.isfinite(completed.fct_ns).any():
         # Rates are not compared.
         rate = None
-    pauses = read_pauses(pfc, config.file.parent / f"{stem}.summary.txt", config, topology)
-    if config.flag("PFC_ON") and pauses is None:
-        lacks.append("there is no pfc.csv or pfc.parquet: pauses are not compared")
-    if pauses is not None and (count := pauses.open_at_end):
-        open_ones = "1 pause does" if count == 1 else f"{count} pauses do"
-        lacks.append(f"{open_ones} not end in the list: left out, there and here")
+    counts = config.file.with_name(f"{stem}.summary.txt")
+    pauses = read_pauses(pfc, counts, config, topology, lacks)
     return Reference(
         name,
         source,

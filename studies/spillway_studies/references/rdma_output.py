@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +19,11 @@ from spillway.formats.rdma.config import Config, text_of
 from spillway.formats.rdma.topology import Topology
 from spillway_studies.references.files import Booleans, Floats, Whole, arrays, table
 
+Flows: TypeAlias = dict[str, Whole]
+"""The columns `src`, `dst`, `size_bytes` and `start_ns` of a run's flows, in the order of its file.
 
-@dataclass(frozen=True)
-class Listed:
-    """The flows of a run, in the order of its file."""
-
-    src: Whole
-    dst: Whole
-    size_bytes: Whole
-    start_ns: Whole
-    """In the simulator's time, which cuts decimals of a second to whole nanoseconds."""
-    priorities: frozenset[int]
-    receiving_ports: frozenset[int]
+Starts are in the simulator's time, which cuts decimals of a second to whole nanoseconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,26 +66,9 @@ class Completed:
         """Of which flows something is told."""
         return ~np.isnan(self.fct_ns)
 
-    @property
-    def has_any(self) -> bool:
-        """Whether some flow is complete."""
-        return bool(np.isfinite(self.fct_ns).any())
-
-
-@dataclass(frozen=True)
-class Pauses:
-    """The pauses of a run: one for each time that a port was paused."""
-
-    node: Whole
-    """The node that was paused."""
-    time_ns: Floats
-    """How long."""
-    open_at_end: int
-    """How many more had not ended when the run did."""
-
 
 def read_queue(
-    file: Path, config: Config, topology: Topology, flows: Listed, lacks: list[str]
+    file: Path, config: Config, topology: Topology, flows: Flows, lacks: list[str]
 ) -> Queue | None:
     """The queue of one port; none if the file has those of several, or next to no samples."""
     listed = table(file)
@@ -117,7 +94,7 @@ def neighbours(topology: Topology, node: int) -> list[int]:
     return [link.other(node) for link in topology.links_of[node]]
 
 
-def _sampled(config: Config, topology: Topology, flows: Listed) -> tuple[int, int] | None:
+def _sampled(config: Config, topology: Topology, flows: Flows) -> tuple[int, int] | None:
     """The switch whose queue was sampled, and the node that its port leads to.
 
     Without a word about it that is the port to the only receiver; none if there are several.
@@ -125,7 +102,7 @@ def _sampled(config: Config, topology: Topology, flows: Listed) -> tuple[int, in
     # A key of the programs that made such runs, which the public one does not have.
     told = config.unknown.get("REF_Q_PORTS")
     if told is None:
-        receiver, *others = {int(node) for node in flows.dst}
+        receiver, *others = {int(node) for node in flows["dst"]}
         return None if others else (topology.switch(receiver), receiver)
     words = told.split()
     whole = [int(word) for word in words if word.isdecimal()]
@@ -141,7 +118,7 @@ def _sampled(config: Config, topology: Topology, flows: Listed) -> tuple[int, in
     return node, found[port - 1]
 
 
-def _order(listed: pa.Table, flows: Listed, file: Path) -> Whole:
+def _order(listed: pa.Table, flows: Flows, file: Path) -> Whole:
     """The place of each row's flow in the list: the k-th of a pair has the port 10,000 + k."""
     return _places(_rows(listed, ("src", "dst", "sport"), file), _named(flows), file)
 
@@ -152,11 +129,11 @@ def _rows(listed: pa.Table, names: Sequence[str], file: Path) -> Iterator[tuple[
     return zip(*(column.tolist() for column in columns.values()), strict=True)
 
 
-def _named(flows: Listed) -> dict[tuple[int, ...], int]:
+def _named(flows: Flows) -> dict[tuple[int, ...], int]:
     """The place of each flow, by sender, receiver and source port."""
     counts = Counter[tuple[int, int]]()
     found: dict[tuple[int, ...], int] = {}
-    for place, pair in enumerate(zip(flows.src.tolist(), flows.dst.tolist(), strict=True)):
+    for place, pair in enumerate(zip(flows["src"].tolist(), flows["dst"].tolist(), strict=True)):
         found[(*pair, 10_000 + counts[pair])] = place
         counts[pair] += 1
     return found
@@ -172,24 +149,24 @@ def _places(
         raise ScenarioError(f"{file}: it has a flow that is not listed: {error}") from error
 
 
-def read_progress(file: Path, flows: Listed, lacks: list[str]) -> Progress | None:
+def read_progress(file: Path, flows: Flows, lacks: list[str]) -> Progress | None:
     """What flows have sent; none if no flow is told, or several have the sender and port told."""
     names = ("time_ns", "src", "sport", "snd_una")
     time, src, sport, acked = arrays(table(file), dict.fromkeys(names, "int64"), file).values()
     by_sender: dict[tuple[int, ...], int] = {
         (src, sport): place for (src, _, sport), place in _named(flows).items()
     }
-    if not len(time) or len(by_sender) != len(flows.src):
+    if not len(time) or len(by_sender) != len(flows["src"]):
         several = "tells flows by sender and port, which two have in common"
         reason = several if len(time) else "has no rows"
         lacks.append(f"{file.name} {reason}: rates are not compared")
         return None
     place = _places(zip(src.tolist(), sport.tolist(), strict=True), by_sender, file)
     times = np.unique(time)
-    found = np.full((len(flows.src), len(times)), np.nan)
+    found = np.full((len(flows["src"]), len(times)), np.nan)
     found[place, np.searchsorted(times, time)] = acked
     # A flow that has ended is not told any more: it is complete.
-    for row, size in zip(found, flows.size_bytes.tolist(), strict=True):
+    for row, size in zip(found, flows["size_bytes"].tolist(), strict=True):
         known = np.flatnonzero(~np.isnan(row))
         if len(known):
             row[known[-1] + 1 :] = size
@@ -198,7 +175,7 @@ def read_progress(file: Path, flows: Listed, lacks: list[str]) -> Progress | Non
 
 
 def read_completed(
-    file: Path, unfinished: Path | None, flows: Listed, lacks: list[str]
+    file: Path, unfinished: Path | None, flows: Flows, lacks: list[str]
 ) -> Completed | None:
     """Completion times; none if the file has no flows.
 
@@ -211,9 +188,9 @@ def read_completed(
     types = {"size_bytes": "int64", "fct_ns": "double", "ideal_fct_ns": "double"}
     unknown = dict.fromkeys(("fct_ns", "ideal_fct_ns"), np.inf)
     size, fct, ideal = arrays(listed, types, file, unknown).values()
-    if (size != flows.size_bytes[place]).any() or (fct <= 0).any() or (ideal <= 0).any():
+    if (size != flows["size_bytes"][place]).any() or (fct <= 0).any() or (ideal <= 0).any():
         raise ScenarioError(f"{file}: sizes are not those of the list, or times not above 0")
-    found = Completed(*(np.full(len(flows.src), np.nan) for _ in range(2)))
+    found = Completed(*(np.full(len(flows["src"]), np.nan) for _ in range(2)))
     if unfinished is not None:
         found.fct_ns[_order(table(unfinished), flows, unfinished)] = np.inf
     found.fct_ns[place], found.ideal_ns[place] = fct, ideal
@@ -221,9 +198,9 @@ def read_completed(
     if not known:
         lacks.append(f"{file.name} has no flows: completion times are not compared")
         return None
-    if known < len(flows.src):
+    if known < len(flows["src"]):
         lacks.append(
-            f"{file.name} has {known} of {len(flows.src)} flows: the others are not compared"
+            f"{file.name} has {known} of {len(flows['src'])} flows: the others are not compared"
         )
     if open_ones := int(np.isinf(found.fct_ns).sum()):
         lacks.append(
@@ -234,27 +211,33 @@ def read_completed(
 
 
 def read_pauses(
-    file: Path | None, counts: Path, config: Config, topology: Topology
-) -> Pauses | None:
-    """The pauses of a run that have ended. Without a list there are none, if no frame was sent."""
+    file: Path | None, counts: Path, config: Config, topology: Topology, lacks: list[str]
+) -> list[tuple[int, int]] | None:
+    """The pauses of a run that have ended: the node that was paused, and how long, in ns.
+
+    Without a list there are none, if no frame was sent.
+    """
     if not config.flag("PFC_ON"):
         return None
-    begun: dict[tuple[int, int], int] = {}
-    ended: list[tuple[int, int]] = []
     if file is None:
-        if _count(counts, "link_tx_pfc") != 0:
-            return None
-    else:
-        rows = _rows(table(file), ("time_ns", "node", "port", "pause"), file)
-        for row, (time, node, port, pause) in enumerate(rows, 1):
-            if node not in topology.links_of:
-                raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
-            if pause:
-                begun.setdefault((node, port), time)
-            elif (node, port) in begun:
-                ended.append((node, time - begun.pop((node, port))))
-    nodes, lasted = np.array(ended, dtype=np.int64).reshape(-1, 2).T
-    return Pauses(nodes, lasted.astype(float), len(begun))
+        if _count(counts, "link_tx_pfc") == 0:
+            return []
+        lacks.append("there is no pfc.csv or pfc.parquet: pauses are not compared")
+        return None
+    begun: dict[tuple[int, int], int] = {}
+    ended = []
+    rows = _rows(table(file), ("time_ns", "node", "port", "pause"), file)
+    for row, (time, node, port, pause) in enumerate(rows, 1):
+        if node not in topology.links_of:
+            raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
+        if pause:
+            begun.setdefault((node, port), time)
+        elif (node, port) in begun:
+            ended.append((node, time - begun.pop((node, port))))
+    if begun:
+        open_ones = "1 pause does" if len(begun) == 1 else f"{len(begun)} pauses do"
+        lacks.append(f"{open_ones} not end in the list: left out, there and here")
+    return ended
 
 
 def _count(file: Path, name: str) -> int | None:

@@ -61,9 +61,10 @@ def cannot(reference: Reference) -> str | None:
     Raises:
         ScenarioError: a setting is wrong.
     """
-    if len(reference.flows.priorities) > 1:
+    if len(reference.source.flows.groups) > 1:
         return "its flows have several priorities"
-    if reference.topology.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:
+    ports = set(reference.source.flows.ports)
+    if reference.topology.has_choices and ports != {_RECEIVING_PORT}:
         return f"its flows go to other ports than {_RECEIVING_PORT}, by which paths are chosen"
     if reference.topology.has_choices and reference.hop_order == "neither":
         return "its next hops are neither in ascending nor in descending order"
@@ -83,14 +84,14 @@ def plan(reference: Reference, place: Path) -> tuple[Scenario, list[str]]:
     told = translate(reference.source, next_hops=reference.hop_order)
     settings, file = told.scenario, written(reference, place, None)
     begin = reference.begin_ns
-    last = max(int(reference.flows.start_ns.max()) + 1_000, reference.window_ns[1])
+    last = max(int(reference.flows["start_ns"].max()) + 1_000, reference.window_ns[1])
     record: dict[str, Any] = {"drops": False, "pauses": True}
     if reference.queue is not None:
         record["queue_interval"] = f"{reference.queue.step_ns}ns"
     if reference.completed is None:
         middle, end = reference.window_ns
         # Samples at the start, in the middle and at the end.
-        record["windows"] = list(range(len(reference.flows.src)))
+        record["windows"] = list(range(len(reference.flows["src"])))
         record["window_interval"] = f"{end - middle}ns"
     topology = {**settings["topology"], "clocks": "exact", **_graph(reference)}
     given = {
@@ -148,15 +149,14 @@ def _at(known: Mapping[str, Any], key: str) -> Any:
 def written(reference: Reference, place: Path, moved_by: int | None) -> Path:
     """Writes the list of flows. With a seed each start is moved by less than a microsecond."""
     file = place / f"{reference.name.replace('/', '-')}-{moved_by or 0}.parquet"
-    flows = reference.flows
-    columns = {"src": flows.src, "dst": flows.dst, "size_bytes": flows.size_bytes}
-    parquet.write(pa.table(columns | {"start_ps": starts_ps(reference, moved_by)}), file)
+    listed = pa.table({**reference.flows, "start_ps": starts_ps(reference, moved_by)})
+    parquet.write(listed.drop_columns(["start_ns"]), file)
     return file
 
 
 def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
     """When flows start, from the start of our run; with a seed, less than a microsecond later."""
-    starts = (reference.flows.start_ns - reference.begin_ns) * 1_000
+    starts = (reference.flows["start_ns"] - reference.begin_ns) * 1_000
     if moved_by is None:
         return starts
     return starts + np.random.default_rng(moved_by).integers(0, 10**6, len(starts))
@@ -214,8 +214,7 @@ def of_reference(reference: Reference) -> Outcome:
     completed = reference.completed
     if reference.pauses is not None:
         tiers = dict.fromkeys(reference.topology.hosts, "host") | reference.tiers
-        who = [tiers[node] for node in reference.pauses.node.tolist()]
-        pauses = _by_tier(reference, who, reference.pauses.time_ns)
+        pauses = _by_tier(reference, [(tiers[node], lasted) for node, lasted in reference.pauses])
     return Outcome(queue, delivered, None if completed is None else completed.fct_ns, pauses)
 
 
@@ -223,10 +222,12 @@ def run(reference: Reference, scenario: Scenario, seed: int | None, report: Repo
     """Runs a scenario, whose starts were moved by this seed."""
     result = run_whole(scenario, report)
     begin, end = (1_000 * (time - reference.begin_ns) for time in reference.window_ns)
+    listed = reference.flows | {"start_ns": starts_ps(reference, seed)}
+    times = fct_ns(as_listed(result.flows, numbering(listed)))
     return Outcome(
         None if reference.queue is None else _queue(reference, result, begin, end),
         None if reference.completed is not None else _delivered(reference, result, begin, end),
-        None if reference.completed is None else _times(reference, result, seed),
+        None if reference.completed is None else times,
         None if reference.pauses is None else _pauses(reference, result),
     )
 
@@ -262,17 +263,11 @@ def _delivered(reference: Reference, result: Result, begin: int, end: int) -> Fl
     found = []
     for time in (begin, end):
         rows = table.filter(pc.equal(table["time_ps"], time)).sort_by("flow_id")
-        by_flow = np.zeros(len(reference.flows.src))
+        by_flow = np.zeros(len(reference.flows["src"]))
         by_flow[rows["flow_id"].to_numpy()] = rows["delivered_bytes"].to_numpy()
         # A flow that is complete is not told any more.
         found.append(np.where(ended <= time, size, by_flow))
     return found[1] - found[0]
-
-
-def _times(reference: Reference, result: Result, seed: int | None) -> Floats:
-    """Completion times in the order of the list."""
-    listed = vars(reference.flows) | {"start_ns": starts_ps(reference, seed)}
-    return fct_ns(as_listed(result.flows, numbering(listed)))
 
 
 def _pauses(reference: Reference, result: Result) -> dict[str, Floats]:
@@ -280,13 +275,18 @@ def _pauses(reference: Reference, result: Result) -> dict[str, Floats]:
     table = result.pauses.drop_null()
     names = table["paused"].cast("string").to_pylist()
     lasted = (table["end_ps"].to_numpy() - table["begin_ps"].to_numpy()) / 1e3
-    return _by_tier(reference, [name.rstrip("0123456789") for name in names], lasted)
+    who = (name.rstrip("0123456789") for name in names)
+    return _by_tier(reference, list(zip(who, lasted.tolist(), strict=True)))
 
 
-def _by_tier(reference: Reference, who: list[str], lasted: Floats) -> dict[str, Floats]:
+def _by_tier(reference: Reference, pauses: list[tuple[str, float]]) -> dict[str, Floats]:
     """The times of pauses by who was paused, and of all if it may have been several tiers."""
     tiers = [tier for tier in _TIERS if tier in reference.tiers.values()]
-    paused = np.array(who, dtype=object)
-    found = {name: lasted[paused == name] for name in ("host", *tiers)}
+    found = {
+        name: np.array([lasted for who, lasted in pauses if who == name], dtype=float)
+        for name in ("host", *tiers)
+    }
     # A single switch is never paused.
-    return found | {"all": lasted} if len(tiers) > 1 else {"host": found["host"]}
+    if len(tiers) == 1:
+        return {"host": found["host"]}
+    return found | {"all": np.array([lasted for _, lasted in pauses], dtype=float)}

@@ -11,20 +11,19 @@ from rich.table import Table
 
 from spillway.base.errors import ScenarioError
 from spillway.scenario.scenario import Scenario
+from spillway.tasks.run import Report
 from spillway_studies.references import tables
 from spillway_studies.references.files import Booleans, Floats
 from spillway_studies.references.numbers import (
     Json,
-    Judged,
     Range,
     Verdict,
     bootstrap,
     ends,
-    judged,
     percentile,
     percentile_row,
 )
-from spillway_studies.references.validation import Outcomes
+from spillway_studies.references.validation import Outcomes, run_each
 
 LEAST_TIMEOUT_MS = 10
 LATE = "flows_over_least_timeout"
@@ -86,100 +85,88 @@ def are_incast(listed: pa.Table) -> Booleans:
     return np.array([name == "incast" for name in listed["class"].to_pylist()])
 
 
-def with_hash_seeds(drawn: Scenario, count: int) -> list[Scenario]:
-    """Scenarios with paths that our own hash draws, anew for each."""
-    return [drawn.set(f"routing.hash_seed={seed}") for seed in range(1, count + 1)]
+def repeat(
+    work: Callable[[Scenario, Report], Json],
+    given: Scenario,
+    drawn: Scenario,
+    paths: int,
+    ways: Sequence[str],
+    jobs: int,
+) -> Outcomes[Json]:
+    """Runs a scenario, so often with other paths, and with one change at a time.
 
-
-def with_changes(given: Scenario, drawn: Scenario, ways: Sequence[str]) -> dict[str, Scenario]:
-    """The scenario with one change at a time, by the change; at last with paths that we draw."""
-    changes = {change: given.set(*change.split(", ")) for change in ways}
-    return changes | {f"paths drawn, {each}": drawn.set(f"routing.{each}") for each in HASHES}
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A run of the reference, and ours.
-
-    A run of ours is a part of the document: its `percentiles` of slowdown, None for a class without
-    flows, its agreement `flow_by_flow`, and counts.
+    Args:
+        work: runs one, and measures it.
+        given: the scenario with the program's paths.
+        drawn: the scenario with paths that our own hash draws.
+        paths: how many runs have paths that are drawn anew.
+        ways: the changes; the last ones are then the ways to draw paths.
+        jobs: how many runs go on at a time.
     """
-
-    name: str
-    """What distinguishes the run from the others of the reference."""
-    rows: list[Json]
-    late: dict[str, int]
-    """The reference's flows that took longer than the least timeout, by class."""
-    runs: Outcomes[Json]
-    counts: dict[str, int]
-    """The number of the reference's flows of each class, if it is told."""
-
-    @property
-    def judged(self) -> list[Judged]:
-        """All percentiles, as bounds count them."""
-        return judged(self.name, self.rows)
-
-    @property
-    def document(self) -> Json:
-        """Everything, as JSON."""
-        return {
-            "rows": [self._row(row) for row in self.rows],
-            "reference": {LATE: self.late},
-            "ours": self.runs.ours,
-            "drawn": self.runs.drawn,
-            "differences": self.runs.changed,
-        }
-
-    def _row(self, row: Json) -> Json:
-        return {
-            "class": row["flows"],
-            **({"flows": self.counts[row["flows"]]} if self.counts else {}),
-            "percentile": row["percentile"],
-            "reference": row["reference"],
-            "reference_interval": row["interval"],
-            "ours": row["ours"],
-            "drawn_min_max": row["drawn"],
-            "difference": row["difference"],
-            "agrees": row["verdict"] is Verdict.near,
-            "verdict": row["verdict"],
-        }
+    draws = [drawn.set(f"routing.hash_seed={seed}") for seed in range(1, paths + 1)]
+    changes = {change: given.set(*change.split(", ")) for change in ways}
+    if ways:
+        changes |= {f"paths drawn, {each}": drawn.set(f"routing.{each}") for each in HASHES}
+    return run_each(work, given, draws, changes, jobs)
 
 
 def compare(
-    name: str,
     reference: Flows,
     places: Sequence[tuple[str, float]],
     runs: Outcomes[Json],
-    counts: dict[str, int] | None = None,
-) -> Comparison:
-    """Compares the percentiles at these places: those of classes that have flows in our run."""
+    counts: Mapping[str, int] = {},
+) -> Json:
+    """A run of the reference, and ours, as a document.
+
+    A run of ours has its `percentiles` of slowdown, None for a class without flows, its agreement
+    `flow_by_flow`, and counts.
+
+    Args:
+        reference: the reference's flows.
+        places: the percentiles that are compared, if their class has flows in our run.
+        runs: ours.
+        counts: the number of the reference's flows of each class, if that is told.
+    """
+    ours, drawn, changed = runs
     rows = []
     for place, (kind, p) in enumerate(places):
-        if (ours := runs.ours["percentiles"][place]) is None:
+        if (own := ours["percentiles"][place]) is None:
             continue
-        found = (run["percentiles"][place] for run in runs.drawn)
+        found = (run["percentiles"][place] for run in drawn)
         seen = ends([value for value in found if value is not None])
         there = percentile(reference.slowdowns(kind), p)
-        rows.append(percentile_row(kind, p, there, reference.interval(kind, p), ours, seen))
-    return Comparison(name, rows, reference.late, runs, counts or {})
+        row = percentile_row(kind, p, there, reference.interval(kind, p), own, seen)
+        rows.append(
+            {
+                "class": kind,
+                **({"flows": counts[kind]} if counts else {}),
+                "percentile": p,
+                "reference": there,
+                "reference_interval": row["interval"],
+                "ours": own,
+                "drawn_min_max": seen,
+                "difference": row["difference"],
+                "agrees": row["verdict"] is Verdict.near,
+                "verdict": row["verdict"],
+            }
+        )
+    late = {LATE: reference.late}
+    return {"rows": rows, "reference": late, "ours": ours, "drawn": drawn, "differences": changed}
 
 
-def shared_tables(distinction: str, comparisons: Sequence[Comparison]) -> list[Table]:
+def shared_tables(distinction: str, comparisons: Mapping[str, Json]) -> list[Table]:
     """The slowdowns, and how well flows agree one by one.
 
     `distinction` is what the names of the runs tell, such as the transport.
     """
-    has_counts = any(found.counts for found in comparisons)
-    rows = []
-    for found in comparisons:
-        counts = {kind: [f"{count:,}"] for kind, count in found.counts.items()}
-        rows += [
-            ([found.name, row["flows"], *counts.get(row["flows"], [])], row) for row in found.rows
-        ]
-    names = [distinction, "class", *["n"] * has_counts]
-    by_flow = [
-        ([found.name], each) for found in comparisons for each in found.runs.ours["flow_by_flow"]
-    ]
+    rows, by_flow = [], []
+    for name, found in comparisons.items():
+        by_flow += [([name], each) for each in found["ours"]["flow_by_flow"]]
+        for row in found["rows"]:
+            count = [f"{row['flows']:,}"] if "flows" in row else []
+            both = {"interval": row["reference_interval"], "drawn": row["drawn_min_max"]}
+            rows.append(([name, row["class"], *count], row | both))
+    names = [distinction, "class", *["n"] * (len(rows[0][0]) - 2)]
     return [
         tables.percentiles("Slowdown: the reference and Spillway", names, rows),
         tables.flow_by_flow(tables.FLOW_BY_FLOW, [distinction], by_flow),

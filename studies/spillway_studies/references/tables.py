@@ -57,7 +57,6 @@ def percentiles(
     """
     listed = list(rows)
     drawn = ["over drawn paths"] if any(row["drawn"] for _, row in listed) else []
-    columns = [*names, "percentile", "reference", "95% interval", "ours", *drawn, "difference", ""]
     lines = [
         [
             *named,
@@ -70,27 +69,34 @@ def percentiles(
         ]
         for named, row in listed
     ]
-    return shown_table(title, columns, lines, caption)
+    return shown_table(
+        title,
+        [*names, "percentile", "reference", "95% interval", "ours", *drawn, "difference", ""],
+        lines,
+        caption,
+    )
 
 
 def flow_by_flow(
     title: str, names: Sequence[str], found: Iterable[tuple[Sequence[str], Json]]
 ) -> Table:
     """How well flows agree one by one, each kind behind columns with names."""
-    columns = [*names, "flows", "matched", "correlation", "median ratio", "mean ratio"]
-    lines = (
-        [
-            *named,
-            each["flows"],
-            f"{each['matched']:,} of {each['count']:,}",
-            f"{each['correlation']:.3f}",
-            f"{each['median_ratio']:.4f}",
-            f"{each['mean_ratio']:.4f}",
-            *shares(each),
-        ]
-        for named, each in found
+    return shown_table(
+        title,
+        [*names, "flows", "matched", "correlation", "median ratio", "mean ratio", *WITHIN_COLUMNS],
+        (
+            [
+                *named,
+                each["flows"],
+                f"{each['matched']:,} of {each['count']:,}",
+                f"{each['correlation']:.3f}",
+                f"{each['median_ratio']:.4f}",
+                f"{each['mean_ratio']:.4f}",
+                *shares(each),
+            ]
+            for named, each in found
+        ),
     )
-    return shown_table(title, [*columns, *WITHIN_COLUMNS], lines)
 
 
 def shares(agreement: Json) -> list[str]:
@@ -101,10 +107,24 @@ def shares(agreement: Json) -> list[str]:
 def changes(
     run: str,
     names: Sequence[str],
-    lines: Mapping[str, Sequence[float]],
+    rows: Sequence[Json],
+    differences: Mapping[str, Sequence[float]],
     number: Callable[[float], str],
 ) -> list[Table]:
-    """Numbers with one setting changed: so many side by side as there is room for."""
+    """Compared numbers, and ours with one setting changed: so many side by side as there is room.
+
+    Args:
+        run: the run.
+        names: the numbers' names.
+        rows: the numbers.
+        differences: ours with a setting changed, by the change.
+        number: how a number is shown.
+    """
+    lines = {
+        "reference": [row["reference"] for row in rows],
+        "none": [row["ours"] for row in rows],
+        **differences,
+    }
     return [
         shown_table(
             f"{run}: one change at a time",

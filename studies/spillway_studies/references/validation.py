@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeAlias, TypeVar
 
 from rich.console import Group, RenderableType
 
@@ -16,15 +16,8 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 
-@dataclass(frozen=True)
-class Outcomes(Generic[Done]):
-    """What came of all runs."""
-
-    ours: Done
-    drawn: list[Done]
-    """With other draws."""
-    changed: dict[str, Done]
-    """With one change, by the change."""
+Outcomes: TypeAlias = tuple[Done, list[Done], dict[str, Done]]
+"""What came of runs: ours, those with other draws, and those with one change, by the change."""
 
 
 def run_each(
@@ -37,7 +30,7 @@ def run_each(
     """Runs everything, on several threads: as the reference has it, drawn anew, and changed."""
     ours, *others = all_of(work, [given, *drawn, *changes.values()], jobs)
     changed = dict(zip(changes, others[len(drawn) :], strict=True))
-    return Outcomes(ours, others[: len(drawn)], changed)
+    return ours, others[: len(drawn)], changed
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def test_the_scenario_is_the_reference_s_network(folder):
     leaf_spine(folder)
     reference = next(run for run in runs(folder).read if run.name == "C/fabric")
     # 2.000000577 is a little less in binary; the second flow of the pair has the port 10,001.
-    assert reference.flows.start_ns.tolist() == [2_000_000_576, 2_000_999_999]
+    assert reference.flows["start_ns"].tolist() == [2_000_000_576, 2_000_999_999]
     assert reference.completed is not None
     assert reference.completed.fct_ns.tolist() == [8_500, 8_300]
     scenario, lacks = plan(reference, folder)
