@@ -165,9 +165,16 @@ def _beside(other: Other, ours: Flows) -> Json:
 
 def place(flows: str, p: float, reference: float, ours: float, interval: Range) -> Json:
     """One percentile of one class: the published one, and ours with its 95% bootstrap interval."""
-    row = {"flows": flows, "percentile": p, "reference": reference, "ours": ours}
     row = compared(
-        row | {"interval": interval}, within(p), (Verdict.undecided, reference, interval)
+        {
+            "flows": flows,
+            "percentile": p,
+            "reference": reference,
+            "ours": ours,
+            "interval": interval,
+        },
+        within(p),
+        (Verdict.undecided, reference, interval),
     )
     verdict = row.pop("verdict")
     return row | {"agrees": verdict is Verdict.near, "verdict": verdict}

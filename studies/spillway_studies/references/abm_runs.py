@@ -171,7 +171,7 @@ def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
     """The reference's scenario with its flows."""
     parquet.write(listed, file)
     replay = {"kind": "flows", "file": str(file)}
-    resolved = dict(Scenario.load("abm").resolved)
+    resolved = Scenario.load("abm").resolved
     transport = resolved["transport"] | experiment.transport_keys
     transport = {key: value for key, value in transport.items() if value is not None}
     first = {key: "flow" for key in ("initial_window", "start_window") if key in transport}
@@ -179,10 +179,13 @@ def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
         {"name": "background", "only_class": "background", **replay},
         {"name": "incast", "only_class": "incast", "handshake": False, **first, **replay},
     ]
-    resolved["transport"] = transport
-    resolved["record"] = resolved["record"] | {"drops": False}
-    resolved |= {"traffic": traffic, "slowdown_base": "published"}
-    return Scenario(resolved).set(*experiment.settings)
+    own = {
+        "transport": transport,
+        "record": resolved["record"] | {"drops": False},
+        "traffic": traffic,
+        "slowdown_base": "published",
+    }
+    return Scenario(resolved | own).set(*experiment.settings)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:

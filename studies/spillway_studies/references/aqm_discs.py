@@ -138,14 +138,16 @@ def endless(disc: Disc, transport: str, senders: int) -> Scenario:
 
 def listed(disc: Disc, file: Path, hosts: int, last_start_ns: int) -> Scenario:
     """The flows of a list. Their connections are open when they start."""
-    scenario = _star(disc, "dctcp", hosts) | {
-        "warmup": "0us",
-        "duration": f"{last_start_ns + 1}ns",
-        "stop": f"{last_start_ns + 10_000_000_000}ns",
-        "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
-        "record": {"drops": False},
-    }
-    return Scenario(scenario)
+    return Scenario(
+        _star(disc, "dctcp", hosts)
+        | {
+            "warmup": "0us",
+            "duration": f"{last_start_ns + 1}ns",
+            "stop": f"{last_start_ns + 10_000_000_000}ns",
+            "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
+            "record": {"drops": False},
+        }
+    )
 
 
 def _star(disc: Disc, transport: str, hosts: int) -> Json:

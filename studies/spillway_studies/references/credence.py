@@ -197,20 +197,19 @@ def one_by_one(kind: str, reference: Flows, ours: Flows) -> Json:
 
 def _replay(flows: Path) -> Scenario:
     """The reference's scenario with its flows."""
-    scenario = Scenario.load("credence-code")
     replay = {"kind": "flows", "file": str(flows.resolve()), "origin": "1100ms"}
-    background = {"name": "websearch", "only_class": "background", **replay}
-    incast = {
-        "name": "incast",
-        "only_class": "incast",
-        "initial_window": "flow",
-        "handshake": False,
-        **replay,
-    }
-    resolved = scenario.resolved
-    resolved["traffic"] = [background, incast]
-    resolved["duration"] = "150ms"
-    return Scenario(resolved)
+    traffic = [
+        {"name": "websearch", "only_class": "background", **replay},
+        {
+            "name": "incast",
+            "only_class": "incast",
+            "initial_window": "flow",
+            "handshake": False,
+            **replay,
+        },
+    ]
+    resolved = Scenario.load("credence-code").resolved
+    return Scenario(resolved | {"traffic": traffic, "duration": "150ms"})
 
 
 def _with_paths(listed: pa.Table, folder: Path) -> Path:

@@ -18,19 +18,20 @@ Compare: TypeAlias = Callable[..., Validation]
 """Takes the folder, the number of jobs, and every option that is not refused."""
 _NO_OTHERS = {"others": "nothing else is known of {name}"}
 _ONE_WAY = dict.fromkeys(("paths", "differences"), "{name} is compared in one way alone")
-_AQM = {
-    "paths": "between any two hosts of {name} there is one",
-    "differences": "no changes are listed for {name}",
-}
-_RDMA = {"paths": "the paths of {name} are known"}
-
 REFERENCES: Mapping[str, tuple[Compare, Mapping[str, str]]] = {
     "abm": (abm, {}),
-    "aqm": (aqm, _NO_OTHERS | _AQM),
+    "aqm": (
+        aqm,
+        _NO_OTHERS
+        | {
+            "paths": "between any two hosts of {name} there is one",
+            "differences": "no changes are listed for {name}",
+        },
+    ),
     "credence": (credence, _NO_OTHERS),
     "linux": (linux, _NO_OTHERS | _ONE_WAY),
     "pfabric": (pfabric, _NO_OTHERS | _ONE_WAY),
     "pias": (pias, _NO_OTHERS),
-    "rdma": (rdma, _NO_OTHERS | _RDMA),
+    "rdma": (rdma, _NO_OTHERS | {"paths": "the paths of {name} are known"}),
 }
 """By name: what compares, and why options have no meaning; `{name}` stands for the reference."""

@@ -89,9 +89,18 @@ def percentile_row(
         ours: ours.
         drawn: the least and the greatest of further runs of ours, if there are any.
     """
-    row = {"flows": flows, "percentile": p, "reference": reference, "interval": interval}
-    row |= {"ours": ours, "drawn": drawn}
-    return compared(row, within(p), (Verdict.undecided, ours, interval))
+    return compared(
+        {
+            "flows": flows,
+            "percentile": p,
+            "reference": reference,
+            "interval": interval,
+            "ours": ours,
+            "drawn": drawn,
+        },
+        within(p),
+        (Verdict.undecided, ours, interval),
+    )
 
 
 def percentile_name(flows: str, p: float) -> str:

@@ -250,9 +250,8 @@ def _run(
 
 def scenario_of(file: str) -> Scenario:
     """The reference's network and senders, with its peculiarities and these flows."""
-    resolved = Scenario.load("pfabric-yaps").resolved
-    resolved["traffic"] = [{"name": "list", "kind": "flows", "file": file}]
-    return Scenario(resolved)
+    traffic = [{"name": "list", "kind": "flows", "file": file}]
+    return Scenario(Scenario.load("pfabric-yaps").resolved | {"traffic": traffic})
 
 
 def _sum(table: pa.Table, name: str) -> int:
@@ -285,7 +284,8 @@ def _compare(flows: pa.Table, here: Outcome, ideal: Floats) -> Json:
 def _number(name: str, reference: float, ours: float, within: float) -> Json:
     row = {"name": name, "reference": reference, "ours": ours, "within": within}
     row = compared(row, within)
-    return row | {"agrees": row.pop("verdict") is Verdict.near}
+    verdict = row.pop("verdict")
+    return row | {"agrees": verdict is Verdict.near}
 
 
 def _verdict(row: Json) -> Verdict:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -121,7 +122,7 @@ class Reference:
     """The name of the thresholds of its workload and load."""
     is_warmed_up: bool
     """Whether every pair of hosts has a connection before the first flow."""
-    flows: Json
+    flows: dict[str, Any]
     """By columns. `fct_ns` is the time until the sender has everything acknowledged, `ideal_ns`
     that of the flow alone in the network, and `first_on_conn` whether its connection is new."""
 
@@ -214,57 +215,58 @@ def scenario(reference: Reference, place: Path) -> Scenario:
     ports = {"leaf": _HOSTS // _LEAVES + _SPINES, "spine": _LEAVES}
     # Before that time the run ends only when nothing is left in the network, not even an ack.
     end = f"{_FIRST_NS + int(reference.flows['start_ns'].max()) + _LATEST_NS}ns"
-    described: Json = {
-        "name": reference.name,
-        "duration": end,
-        "stop": end,
-        "topology": {
-            "kind": "leaf-spine",
-            "leaves": _LEAVES,
-            "spines": _SPINES,
-            "hosts_per_leaf": _HOSTS // _LEAVES,
-            "host_rate": "10Gbps",
-            "fabric_rate": "40Gbps",
-            "host_delay": "20.2us",
-            "fabric_delay": "200ns",
-            "clocks": "exact",
-        },
-        "routing": {"kind": "spray"},
-        "switch": {
-            "queues_per_port": 8,
-            "scheduling": "strict",
-            "sharing": "sp",
-            "aqm": aqm,
-            **{tier: {"buffer": f"{count * _PORT_BYTES}B"} for tier, count in ports.items()},
-        },
-        "nic": {"aqm": aqm, "queue_limit": f"{_PORT_BYTES}B"},
-        "transport": {
-            "kind": "dctcp",
-            "mss": "1460B",
-            "header": "40B",
-            "ack_size": "40B",
-            "g": 0.0625,
-            "alpha0": 0.0,
-            "initial_window": "70pkt",
-            "min_window": "1pkt",
-            "host_backlog": "unlimited",
-            # The timeout is always the same.
-            **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "2ms"),
-            "loss_detection": "timeout-only",
-            "handshake": True,
-            "connections": "open",
-            "restart_each": True,
-            "tagging": {
-                "kind": "pias",
-                "thresholds": reference.thresholds,
-                "acks": "with-first",
-                "reset_after": 0,
+    return Scenario(
+        {
+            "name": reference.name,
+            "duration": end,
+            "stop": end,
+            "topology": {
+                "kind": "leaf-spine",
+                "leaves": _LEAVES,
+                "spines": _SPINES,
+                "hosts_per_leaf": _HOSTS // _LEAVES,
+                "host_rate": "10Gbps",
+                "fabric_rate": "40Gbps",
+                "host_delay": "20.2us",
+                "fabric_delay": "200ns",
+                "clocks": "exact",
             },
-        },
-        "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
-        "record": {"acknowledged": True, "drops": False},
-    }
-    return Scenario(described)
+            "routing": {"kind": "spray"},
+            "switch": {
+                "queues_per_port": 8,
+                "scheduling": "strict",
+                "sharing": "sp",
+                "aqm": aqm,
+                **{tier: {"buffer": f"{count * _PORT_BYTES}B"} for tier, count in ports.items()},
+            },
+            "nic": {"aqm": aqm, "queue_limit": f"{_PORT_BYTES}B"},
+            "transport": {
+                "kind": "dctcp",
+                "mss": "1460B",
+                "header": "40B",
+                "ack_size": "40B",
+                "g": 0.0625,
+                "alpha0": 0.0,
+                "initial_window": "70pkt",
+                "min_window": "1pkt",
+                "host_backlog": "unlimited",
+                # The timeout is always the same.
+                **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "2ms"),
+                "loss_detection": "timeout-only",
+                "handshake": True,
+                "connections": "open",
+                "restart_each": True,
+                "tagging": {
+                    "kind": "pias",
+                    "thresholds": reference.thresholds,
+                    "acks": "with-first",
+                    "reset_after": 0,
+                },
+            },
+            "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
+            "record": {"acknowledged": True, "drops": False},
+        }
+    )
 
 
 def _listed(reference: Reference) -> pa.Table:
@@ -296,9 +298,11 @@ def _measured(scenario: Scenario, report: Report) -> tuple[Floats, dict[str, int
     flows = result.flows
     flows = flows.filter(pc.greater_equal(flows["start_ps"], 1000 * _FIRST_NS)).sort_by("flow_id")
     summary = result.summary
-    counts = {"drops": sum(summary["drops"].values()), "marks": summary["marks"]}
-    counts["timeouts"] = int(flows["timeouts"].to_numpy().sum())
-    return fct_ns(flows, "acked_ps"), counts
+    return fct_ns(flows, "acked_ps"), {
+        "drops": sum(summary["drops"].values()),
+        "marks": summary["marks"],
+        "timeouts": int(flows["timeouts"].to_numpy().sum()),
+    }
 
 
 def _compare(reference: Reference, runs: Outcomes[tuple[Floats, dict[str, int]]]) -> Json:

@@ -64,11 +64,10 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
     flows and routes. What is missing is left out, and so are runs that cannot be repeated.
     `differences` adds one run for each setting that is changed.
     """
-    found = runs(folder)
-    left_out, wrong = found.missing, found.wrong
+    references, left_out, wrong = runs(folder)
     comparisons = []
     with TemporaryDirectory() as place:
-        for reference in found.read:
+        for reference in references:
             try:
                 if reason := cannot(reference):
                     left_out.append(f"{reference.name}: {reason}")
@@ -131,12 +130,23 @@ def _compare(
     for what, unit, value, bound in measures(reference, there):
         own = [each.get(what, 0.0) for each in (ours, *(told for told, _ in others))]
         ends, range_counts = (min(own), max(own)), not what.startswith("pauses")
-        row = {"what": what, "unit": unit, "reference": value, "ours": own[0], "within": bound}
-        row |= {"moved": ends, "range_counts": range_counts}
         # A run in which some flows are not complete makes no range.
         is_range = range_counts and math.isfinite(ends[1])
-        in_range = (Verdict.in_range, value, ends if is_range else None)
-        numbers.append(compared(row, bound, in_range))
+        numbers.append(
+            compared(
+                {
+                    "what": what,
+                    "unit": unit,
+                    "reference": value,
+                    "ours": own[0],
+                    "within": bound,
+                    "moved": ends,
+                    "range_counts": range_counts,
+                },
+                bound,
+                (Verdict.in_range, value, ends if is_range else None),
+            )
+        )
     by_flow = []
     if there.fct_ns is not None and fct_ns is not None:
         by_flow = agreements(classes(reference), there.fct_ns, fct_ns)

@@ -99,19 +99,8 @@ class Reference:
         return self.begin_ns + half, self.begin_ns + 2 * half
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What a folder has."""
-
-    read: list[Reference]
-    missing: list[str]
-    """Runs that cannot be read for want of files, in words."""
-    wrong: list[str]
-    """Runs of which a file is not what it should be, in words."""
-
-
-def runs(folder: Path) -> Runs:
-    """The runs in the folder.
+def runs(folder: Path) -> tuple[list[Reference], list[str], list[str]]:
+    """The runs in the folder, what is missing of others, and which have a wrong file, in words.
 
     Raises:
         ScenarioError: there is none.
@@ -121,7 +110,8 @@ def runs(folder: Path) -> Runs:
     configs = sorted({*folder.glob(f"*/*{_CONFIG}"), *folder.rglob(f"*{_CONFIG}")})
     if not configs:
         raise ScenarioError(f"{folder}: there are no runs", _LAYOUT)
-    found = Runs([], [], [])
+    found: list[Reference] = []
+    left_out, wrong = [], []
     for file in configs:
         name = str(file.relative_to(folder)).removesuffix(_CONFIG)
         try:
@@ -130,20 +120,20 @@ def runs(folder: Path) -> Runs:
             inputs = [folder / _INPUTS / Path(each).name for each in named]
             missing = [f"{_INPUTS}/{path.name}" for path in inputs if not path.is_file()]
             if missing:
-                found.missing.append(f"{name}: there is no {' and no '.join(missing)}")
+                left_out.append(f"{name}: there is no {' and no '.join(missing)}")
             else:
-                found.read.append(_reference(name, config, *inputs))
+                found.append(_reference(name, config, *inputs))
         except ScenarioError as error:
-            found.wrong.append(f"{name}: {error}")
+            wrong.append(f"{name}: {error}")
     # Then those that have output and no settings.
     files = [file for kind in _OUTPUT for file in folder.glob(f"*/*.{kind}.*")]
     stems = {file.with_suffix("").with_suffix("") for file in files if file.suffix in _FORMS}
-    found.missing.extend(
+    left_out.extend(
         f"{stem.relative_to(folder)}: there is no {stem.name}{_CONFIG}"
         for stem in sorted(stems)
         if not stem.with_name(stem.name + _CONFIG).is_file()
     )
-    return found
+    return found, left_out, wrong
 
 
 def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) -> Reference:

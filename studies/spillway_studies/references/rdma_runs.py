@@ -13,18 +13,19 @@ import pyarrow.compute as pc
 
 from spillway.base import parquet
 from spillway.formats.rdma.config import NotKnownError
-from spillway.formats.rdma.topology import Link, Topology
+from spillway.formats.rdma.flows import USUAL_PORT
+from spillway.formats.rdma.topology import Topology
 from spillway.formats.rdma.translate import translate
 from spillway.result.result import Result
 from spillway.run.run import run_whole
 from spillway.scenario.scenario import Scenario
+from spillway.scenario.variants import at
 from spillway.tasks.run import Report
 from spillway_studies.references.files import Floats, Whole, as_listed, fct_ns, numbering
 from spillway_studies.references.rdma_files import Reference
 from spillway_studies.references.rdma_output import neighbours
 
 _TIERS = ("leaf", "spine", "aggregation", "core")
-_RECEIVING_PORT = 100
 _TAKEN = ("completion", "routing", "switch", "nic", "transport", "event")
 """What a run has as `spillway import rdma` tells it."""
 _DIFFERENCES: Mapping[str, Mapping[str, Any]] = {
@@ -64,8 +65,8 @@ def cannot(reference: Reference) -> str | None:
     if len(reference.source.flows.groups) > 1:
         return "its flows have several priorities"
     ports = set(reference.source.flows.ports)
-    if reference.topology.has_choices and ports != {_RECEIVING_PORT}:
-        return f"its flows go to other ports than {_RECEIVING_PORT}, by which paths are chosen"
+    if reference.topology.has_choices and ports != {USUAL_PORT}:
+        return f"its flows go to other ports than {USUAL_PORT}, by which paths are chosen"
     if reference.topology.has_choices and reference.hop_order == "neither":
         return "its next hops are neither in ascending nor in descending order"
     try:
@@ -83,6 +84,7 @@ def plan(reference: Reference, place: Path) -> tuple[Scenario, list[str]]:
     """
     told = translate(reference.source, next_hops=reference.hop_order)
     settings, file = told.scenario, written(reference, place, None)
+    tables = {name: rows for name, rows in told.topology.items() if rows}
     begin = reference.begin_ns
     last = max(int(reference.flows["start_ns"].max()) + 1_000, reference.window_ns[1])
     record: dict[str, Any] = {"drops": False, "pauses": True}
@@ -93,17 +95,18 @@ def plan(reference: Reference, place: Path) -> tuple[Scenario, list[str]]:
         # Samples at the start, in the middle and at the end.
         record["windows"] = list(range(len(reference.flows["src"])))
         record["window_interval"] = f"{end - middle}ns"
-    topology = {**settings["topology"], "clocks": "exact", **_graph(reference)}
-    given = {
-        "name": reference.name.replace("/", "-"),
-        "duration": f"{last - begin}ns",
-        "stop": f"{max(reference.stop_ns, last) - begin}ns",
-        **{key: settings[key] for key in _TAKEN if key in settings},
-        "topology": topology,
-        "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
-        "record": record,
-    }
-    return Scenario(given), told.notes
+    scenario = Scenario(
+        {
+            "name": reference.name.replace("/", "-"),
+            "duration": f"{last - begin}ns",
+            "stop": f"{max(reference.stop_ns, last) - begin}ns",
+            **{key: settings[key] for key in _TAKEN if key in settings},
+            "topology": {**settings["topology"], "clocks": "exact", **tables},
+            "traffic": [{"name": "flows", "kind": "flows", "file": str(file.resolve())}],
+            "record": record,
+        }
+    )
+    return scenario, told.notes
 
 
 def moved(reference: Reference, scenario: Scenario, seed: int, place: Path) -> Scenario:
@@ -121,7 +124,7 @@ def changes(scenario: Scenario) -> dict[str, Scenario]:
             path: value
             for key, value in settings.items()
             for path in _everywhere(known, key)
-            if _at(known, path) not in (None, value)
+            if at(known, path) not in (None, value)
         }
         if values:
             found[name] = scenario.set(values)
@@ -138,14 +141,6 @@ def _everywhere(known: Mapping[str, Any], key: str) -> list[str]:
     return [key, *(f"switch.{tier}.{rest}" for tier in tiers if own in known["switch"][tier])]
 
 
-def _at(known: Mapping[str, Any], key: str) -> Any:
-    """The value of a key, by its dotted path; None if there is none."""
-    found: Any = known
-    for name in key.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
-
-
 def written(reference: Reference, place: Path, moved_by: int | None) -> Path:
     """Writes the list of flows. With a seed each start is moved by less than a microsecond."""
     file = place / f"{reference.name.replace('/', '-')}-{moved_by or 0}.parquet"
@@ -160,29 +155,6 @@ def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
     if moved_by is None:
         return starts
     return starts + np.random.default_rng(moved_by).integers(0, 10**6, len(starts))
-
-
-def _graph(reference: Reference) -> dict[str, list[dict[str, str]]]:
-    """The tables of the topology, with rates and delays as whole bits and nanoseconds."""
-    topology = reference.topology
-    inner = (link for link in topology.links if {link.a, link.b} <= topology.switch_set)
-    links = sorted(inner, key=lambda link: (min(link.a, link.b), max(link.a, link.b)))
-    tables = {
-        "switch": [{"name": f"n{node}", "tier": tier} for node, tier in reference.tiers.items()],
-        "host": [
-            {"name": f"n{host}", "switch": f"n{topology.switch(host)}"} | _line(topology.link(host))
-            for host in topology.hosts
-        ],
-        "link": [
-            {"a": f"n{min(link.a, link.b)}", "b": f"n{max(link.a, link.b)}"} | _line(link)
-            for link in links
-        ],
-    }
-    return {name: rows for name, rows in tables.items() if rows}
-
-
-def _line(link: Link) -> dict[str, str]:
-    return {"rate": f"{link.rate_bps}bps", "delay": f"{link.delay_ns}ns"}
 
 
 # What a run has left -----------------------------------------------------------------------------

@@ -166,7 +166,8 @@ def shared_tables(distinction: str, comparisons: Mapping[str, Json]) -> list[Tab
             count = [f"{row['flows']:,}"] if "flows" in row else []
             both = {"interval": row["reference_interval"], "drawn": row["drawn_min_max"]}
             rows.append(([name, row["class"], *count], row | both))
-    names = [distinction, "class", *["n"] * (len(rows[0][0]) - 2)]
+    has_counts = any("flows" in row for _, row in rows)
+    names = [distinction, "class", *["n"] * has_counts]
     return [
         tables.percentiles("Slowdown: the reference and Spillway", names, rows),
         tables.flow_by_flow(tables.FLOW_BY_FLOW, [distinction], by_flow),

@@ -156,7 +156,7 @@ def test_the_queue_is_the_receiver_s_unless_another_is_named(command, folder):
     file = folder / "C" / "incast.config.txt"
     settings = file.read_text().replace("REF_Q_PORTS 1 3 3\n", "")
     file.write_text(settings)
-    (reference,) = runs(folder).read
+    (reference,) = runs(folder)[0]
     assert reference.queue is not None
     assert (reference.queue.node, reference.queue.neighbour) == (3, 2)
     # Host 1 receives, too.
@@ -164,12 +164,12 @@ def test_the_queue_is_the_receiver_s_unless_another_is_named(command, folder):
     flows = {"src": [0, 2], "dst": [2, 1]}
     for column, values in flows.items():
         change(folder / "C" / "incast.fct.parquet", column, values)
-    (reference,) = runs(folder).read
+    (reference,) = runs(folder)[0]
     assert reference.queue is None
     says = "no REF_Q_PORTS tells the port of incast.q.parquet: the queue is not compared"
     assert says in reference.lacks
     file.write_text(settings + "REF_Q_PORTS 1 3 2\n")
-    (reference,) = runs(folder).read
+    (reference,) = runs(folder)[0]
     assert reference.queue is not None and reference.queue.neighbour == 1
 
 
@@ -184,10 +184,10 @@ def test_no_run_is_passed_over_in_silence(command, folder):
         for kind in ("fct.parquet", "summary.txt"):
             (folder / f"{name}.{kind}").write_bytes((folder / "C" / f"incast.{kind}").read_bytes())
     (folder / "deep" / "other.pfc.csv").write_text("time_ns,node,is_switch,port,pause\n")
-    found = runs(folder)
+    read, missing, _ = runs(folder)
     names = ["C/incast", "deep/er/run", "linked/incast", "top"]
-    assert [each.name for each in found.read] == names
-    assert found.missing == ["deep/other: there is no other.config.txt"]
+    assert [each.name for each in read] == names
+    assert missing == ["deep/other: there is no other.config.txt"]
 
 
 def test_a_flow_that_is_not_complete_here_is_no_range(command, folder):

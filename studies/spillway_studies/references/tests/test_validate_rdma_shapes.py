@@ -193,6 +193,6 @@ def test_files_that_are_missing_are_said(command, folder):
 def test_marks_may_have_any_thresholds(folder, settings, aqm):
     write_chain(folder, [100, 100], 1_000)
     write_run(folder, 999, 9_999, [100], **settings)
-    (reference,) = runs(folder).read
+    (reference,) = runs(folder)[0]
     found = plan(reference, folder)[0].resolved["switch"]["aqm"]
     assert {key: found[key] for key in aqm} == aqm
