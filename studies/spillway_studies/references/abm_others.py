@@ -16,6 +16,7 @@ from rich.table import Table
 from spillway.run.run import run_whole
 from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
+from spillway_studies.references import abm_program
 from spillway_studies.references.abm_runs import (
     CUBIC,
     DCTCP,
@@ -80,12 +81,9 @@ _FAB = ("switch.sharing=fab", "switch.sharing.alpha=[1, 0.5]")
 _ABM = (
     "switch.sharing=abm",
     "switch.sharing.alpha=[1024, 0.5]",  # acks and requests count as first packets
-    "switch.sharing.alpha_first_rtt=1024",
-    "switch.sharing.first_rtt=scaled",
-    "switch.sharing.congestion=fractional",
     "switch.sharing.saturation=28000B",
-    "switch.sharing.drain=interval",
     "switch.sharing.update_interval=80us",
+    *abm_program.ALL,
 )
 _ABM_BY_PAPER = ("switch.sharing=abm", "switch.sharing.alpha=[1, 0.5]")
 

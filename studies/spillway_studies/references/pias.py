@@ -36,7 +36,7 @@ from spillway_studies.references.numbers import (
     percentile,
     percentile_row,
 )
-from spillway_studies.references.tables import changes, percentiles, shown_table, texts
+from spillway_studies.references.tables import changes_tables, percentiles, shown_table, texts
 from spillway_studies.references.validation import Outcomes, Validation, run_each, validation
 
 _WORDS = {"slowdown": "slowdown", "time": "time in us"}
@@ -386,5 +386,7 @@ def _tables(found: Json) -> list[Table]:
     ]
     if found["differences"]:
         names = [f"{row['flows']} {100 * row['percentile']:g}" for row in rows]
-        parts += changes(run, names, rows, found["differences"], lambda value: f"{value:,.2f}")
+        parts += changes_tables(
+            run, names, rows, found["differences"], lambda value: f"{value:,.2f}"
+        )
     return parts

@@ -39,8 +39,7 @@ from spillway_studies.references.rdma_runs import (
     plan,
     run,
 )
-from spillway_studies.references.tables import changes as changes_tables
-from spillway_studies.references.tables import flow_by_flow, shown_table, texts
+from spillway_studies.references.tables import changes_tables, flow_by_flow, shown_table, texts
 from spillway_studies.references.validation import Validation, run_each, validation
 
 _MOVED = 10

@@ -242,10 +242,6 @@ def read_pauses(
 
 def _count(file: Path, name: str) -> int | None:
     """A count of a run's summary, if there is one."""
-    if not file.is_file():
-        return None
-    for line in text_of(file).splitlines():
-        words = line.split()
-        if words[:1] == [name] and len(words) > 1 and words[1].isdigit():
-            return int(words[1])
-    return None
+    lines = text_of(file).splitlines() if file.is_file() else []
+    counts = (words[1] for words in map(str.split, lines) if words[:1] == [name] and words[1:])
+    return next((int(count) for count in counts if count.isdigit()), None)

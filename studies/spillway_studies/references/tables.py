@@ -104,7 +104,7 @@ def shares(agreement: Json) -> list[str]:
     return [f"{100 * share:.0f}%" for share in agreement["within"]]
 
 
-def changes(
+def changes_tables(
     run: str,
     names: Sequence[str],
     rows: Sequence[Json],
