@@ -175,9 +175,21 @@ def test_show_tells_every_value_and_what_follows(command):
     assert outcome.status == 0
     for text in ("base RTT  25.2 us", "dupthresh = 3", "oversubscription 4", "60 KB"):
         assert text in outcome.out, text
+    assert outcome.out.splitlines()[0] == "# hosts     8 at 10 Gbps"
     document = command("show", TINY, "--set", "switch.sharing=lqd", "--json").json
     assert document["scenario"]["switch"]["sharing"]["kind"] == "lqd"
     assert document["facts"]["hosts"] == 8
+
+
+@pytest.mark.parametrize("name", ["tiny", "long " * 100, 'a "b"', "\u202e\x1b[0m", "\u202e'\"\\"])
+@pytest.mark.parametrize("width", [40, 140])
+def test_what_show_prints_is_the_same_scenario(command, monkeypatch, name, width):
+    Path("given.toml").write_text(TINY.read_text().replace('"tiny"', json.dumps(name)))
+    monkeypatch.setenv("COLUMNS", str(width))
+    Path("shown.toml").write_text(command("show", "given.toml").out)
+    given, shown = (spillway.Scenario.load(f"{each}.toml") for each in ("given", "shown"))
+    assert shown.resolved == given.resolved and given.resolved["name"] == name
+    assert shown.read().resolved == given.read().resolved
 
 
 @pytest.mark.parametrize("name", ["show", "run"])

@@ -21,6 +21,15 @@ def printable(text: str) -> str:
     return UNSAFE.sub(lambda match: _picture(match[0]), text)
 
 
+def escaped(text: str) -> str:
+    r"""The same within a string of JSON or TOML.
+
+    >>> escaped('"\u202e"')
+    '"\\u202e"'
+    """
+    return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def _picture(character: str) -> str:
     """The visible replacement of a character that must not be printed."""
     if character < " ":

@@ -14,8 +14,9 @@ from typing import Any, TextIO
 import typer
 from rich.console import Console, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
-from spillway.base.texts import UNSAFE, printable
+from spillway.base.texts import escaped, printable
 
 FAILED, WRONG, INTERRUPTED, CUT_OFF = 1, 2, 130, 141
 
@@ -66,14 +67,15 @@ def display(
     to which files or folders the result was written.
     """
     file = sys.stderr if as_json else sys.stdout
-    console(file).print(people)
+    # A text alone is not broken into lines: it may be a document.
+    console(file).print(people, soft_wrap=isinstance(people, Text))
     if closing:
         print(printable(closing), file=file)
     if as_json:
         # Part by part: a document of many runs need not be in memory as a whole.
         parts = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(document)
         while text := "".join(itertools.islice(parts, 10_000)):
-            sys.stdout.write(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+            sys.stdout.write(escaped(text))
         print()
     for place in written:
         if place is not None:

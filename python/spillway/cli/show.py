@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 import tomllib
 
-from rich.console import Group
 from rich.syntax import Syntax
-from rich.text import Text
 
+from spillway.base.arguments import toml
+from spillway.base.texts import UNSAFE, escaped
 from spillway.cli.app import app
 from spillway.cli.common import scenario_of
 from spillway.cli.options import JsonOption, PluginOption, ScenarioArgument, SetOption
-from spillway.cli.output import display
+from spillway.cli.output import console, display
 from spillway.scenario.scenario import facts
 
 
@@ -22,7 +25,7 @@ def show(
     plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print a scenario with every value written out, and what follows from it."""
+    """Print a scenario with every value written out, and what follows from it, in comments."""
     from spillway.scenario import tables
 
     read = scenario_of(scenario, set, plugin).read()
@@ -32,5 +35,27 @@ def show(
         "facts": found,
         "warnings": read.warnings,
     }
-    text = Syntax(read.resolved.strip(), "toml", theme="ansi_dark", background_color="default")
-    display(document, Group(tables.facts(found), text, Text()), as_json)
+    follows = io.StringIO()
+    plain = console(follows)
+    plain.width = console(sys.stdout).width - len("# ")
+    plain.print(tables.facts(found))
+    about = "".join(f"# {line}".rstrip() + "\n" for line in follows.getvalue().splitlines())
+    whole = f"{about}\n{_printable(read.resolved)}".rstrip()
+    text = Syntax("", "toml", theme="ansi_dark", background_color="default").highlight(whole)
+    display(document, text, as_json)
+
+
+_STRING = re.compile(
+    r'''"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\])*"''' + r"""|'''.*?'''|'[^']*'""", re.DOTALL
+)
+
+
+def _printable(scenario: str) -> str:
+    """The same scenario, in which escapes stand for what must not reach a terminal."""
+
+    def safe(found: re.Match[str]) -> str:
+        if UNSAFE.search(found[0]) is None:
+            return found[0]
+        return escaped(toml("", tomllib.loads(f"x = {found[0]}")["x"]))
+
+    return _STRING.sub(safe, scenario)
