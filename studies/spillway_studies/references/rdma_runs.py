@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from spillway.base import parquet
 from spillway.formats.rdma.config import NotKnownError
-from spillway.formats.rdma.flows import USUAL_PORT
+from spillway.formats.rdma.source import USUAL_PORT
 from spillway.formats.rdma.topology import Topology
 from spillway.formats.rdma.translate import translate
 from spillway.result.result import Result
