@@ -24,7 +24,6 @@ PACKAGES = [
     "spillway.theory.fluid",
     "spillway.theory.slotted",
     "spillway.theory.thresholds",
-    "spillway.tuning",
 ]
 """Those whose `__all__` is for users."""
 ALWAYS = {f"spillway.{name}" for name in ("run", "sweep", "Simulation", "Scenario", "Result")}

@@ -16,8 +16,8 @@ import plugins
 import spillway
 from spillway import ScenarioError
 from spillway.base import core
+from spillway.experiment.asking import to_do
 from spillway.experiment.manifest import Manifest
-from spillway.experiment.worker import to_do
 from support import TINY, flipped, names, without_cost
 from test_cli_errors import refused
 

@@ -10,8 +10,8 @@ import time
 import pytest
 
 import spillway
+from spillway.base.threads import all_of
 from spillway.run.run import _simulate, read_with_inputs, run_whole
-from spillway.tasks.each import all_of
 from support import TINY, names
 from test_cli_errors import LONG, refused
 

@@ -23,7 +23,6 @@ LATE = {
     "rich": "50 ms, for tables on a terminal",
     "scipy": "100 ms, for statistics",
     "sklearn": "500 ms, for training",
-    "sqlalchemy": "150 ms, for shared studies",
     "stable_baselines3": "an extra",
     "threadpoolctl": "asks all libraries that are loaded by then",
     "torch": "an extra",

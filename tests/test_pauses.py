@@ -1,7 +1,7 @@
 """Lossless priorities as a user sees them: tables, the summary, and runs that a deadlock ends."""
 
 import spillway
-from spillway.experiment.sweep import sweep
+from spillway.experiment.asking import sweep
 
 VICTIM = {
     "duration": "5ms",

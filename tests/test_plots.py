@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import spillway
 from spillway.experiment import plots
 from spillway.experiment.experiment import Experiment
-from spillway.experiment.work import Numbers, work
+from spillway.experiment.work import work
 from spillway.learning.oracle.plots import draw_sweep
 from spillway.learning.oracle.training import Scores
 from spillway.scenario.variants import Variant
@@ -64,7 +64,7 @@ def test_a_figure_of_what_was_interrupted_says_so(tmp_path):
     whole = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False)
     part = spillway.experiment(TINY, vary=["switch.sharing=dt,lqd"], out=tmp_path / "part")
     (first, _) = part.missing()
-    work([first], part.store, Numbers())
+    work([first], part.store)
     assert (whole.status, part.status) == ("complete", "interrupted")
     with mpl.rc_context({"svg.fonttype": "none"}):
         plots.comparison(whole, tmp_path / "whole.svg")

@@ -13,7 +13,7 @@ import plugins
 import spillway
 from spillway.plugins import Sharing, load
 from spillway.plugins.content import content, found, modules
-from spillway.plugins.packing import copies, packed, unpacked
+from spillway.plugins.files import copies, packed, unpacked
 from support import TINY, names
 
 HALF = """
@@ -418,7 +418,7 @@ def test_packed_plug_ins_are_the_same_elsewhere(tmp_path):
         from pathlib import Path
         import spillway
         from spillway.plugins.content import content
-        from spillway.plugins.packing import unpacked
+        from spillway.plugins.files import unpacked
         found = unpacked(Path(sys.argv[1]))
         print(*(f"{plugin.__qualname__} {content(plugin)}" for plugin in found), sep="\\n")
         spillway.run(sys.argv[2], plugins=found[0], set=sys.argv[3:])

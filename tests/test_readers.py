@@ -27,7 +27,7 @@ from spillway.learning.bounds.training import grow
 from spillway.learning.oracle import Model
 from spillway.learning.oracle.trace import load
 from spillway.scenario import fates as of_fates
-from spillway.scenario import flow_list, history
+from spillway.scenario import flow_list
 from spillway.show import report
 from support import TINY, with_right_checksum
 
@@ -233,7 +233,7 @@ def read_results(data, folder):
 
 READERS = {
     "lists of flows": read_tables("flows", flows, lambda f: flow_list.load(f.parent, f.name)),
-    "histories": read_tables("history", bursts, lambda f: history.learned(f, SWITCHES)),
+    "histories": read_tables("history", bursts, lambda f: of_fates.learned(f, SWITCHES)),
     "traces": read_tables("trace", fates, read_trace),
     "models": read_models,
     "agents": read_agents,

@@ -9,7 +9,7 @@ import pytest
 
 import spillway
 from spillway import Scenario, ScenarioError, SpillwayError, _core, cli
-from spillway.tuning import confirm, importance, search, tables
+from spillway.tuning import confirm, search, summary, tables
 from spillway.tuning.goal import Aims
 from spillway.tuning.space import Space, parameters
 from support import TINY
@@ -264,7 +264,7 @@ LOAD, ALPHA = "traffic.background.load=0.1..0.9", "switch.sharing.alpha=0.5..8.0
 
 def test_what_makes_all_the_difference_has_nearly_all_of_the_share():
     space, trials = study([LOAD, ALPHA], lambda found: found["traffic.background.load"], 40)
-    (found,) = importance.of(space, aims("drops"), trials)
+    (found,) = summary.importance(space, aims("drops"), trials)
     assert found["trials"] == 40 and found["branches"] == []
     shares = found["shares"]
     assert list(shares) == ["traffic.background.load", "switch.sharing.alpha"]
@@ -280,7 +280,7 @@ def test_a_conditional_parameter_is_judged_within_its_branch():
 
     over = [LOAD, ALPHA, "switch.sharing=dt,abm,lqd"]
     space, trials = study(over, value, 150)
-    (found,) = importance.of(space, aims("drops"), trials)
+    (found,) = summary.importance(space, aims("drops"), trials)
     assert set(found["shares"]) == {"switch.sharing", "traffic.background.load"}
     dt, abm, lqd = found["branches"]
     assert [each["value"] for each in (dt, abm, lqd)] == ["dt", "abm", "lqd"]
@@ -293,7 +293,7 @@ def test_a_conditional_parameter_is_judged_within_its_branch():
 def test_a_key_of_all_choices_is_judged_among_all_trials():
     over = [ALPHA, "switch.sharing=dt,abm"]
     space, trials = study(over, lambda found: found["switch.sharing.alpha"], 40)
-    (found,) = importance.of(space, aims("drops"), trials)
+    (found,) = summary.importance(space, aims("drops"), trials)
     assert set(found["shares"]) == {"switch.sharing", "switch.sharing.alpha"}
     assert found["shares"]["switch.sharing.alpha"] > 0.9
 
@@ -301,5 +301,5 @@ def test_a_key_of_all_choices_is_judged_among_all_trials():
 def test_nothing_is_said_of_few_trials_or_of_equal_ones():
     for count, value in ((9, lambda found: found["switch.sharing.alpha"]), (20, lambda _: 1.0)):
         space, trials = study([LOAD, ALPHA], value, count)
-        (found,) = importance.of(space, aims("drops"), trials)
+        (found,) = summary.importance(space, aims("drops"), trials)
         assert found["shares"] is None

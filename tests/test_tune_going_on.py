@@ -6,7 +6,7 @@ import optuna
 import pytest
 
 import spillway
-from spillway.tuning import confirm, pruning, search
+from spillway.tuning import choosing, confirm, search
 from tune_runs import ALPHA, SHARING, KilledError, alpha, drops, tune, values
 
 
@@ -50,7 +50,7 @@ def test_a_study_that_was_cut_anywhere_goes_on_as_if_nothing_had_happened(
     cut(search.Runs, "finish", 2)
     cut(optuna.Trial, "suggest_float", 2)
     cut(optuna.Trial, "report", 3)
-    cut(pruning, "is_ended", 3)
+    cut(choosing, "is_ended", 3)
     cut(optuna.Study, "tell", 2)
     cut(confirm.Runs, "finish", 12)
     tuned = tune(**asked, out=tmp_path / "out")
@@ -59,7 +59,7 @@ def test_a_study_that_was_cut_anywhere_goes_on_as_if_nothing_had_happened(
 
 
 @pytest.mark.parametrize("pruner", ["median", "halving"])
-@pytest.mark.parametrize(("owner", "name"), [(pruning, "is_ended"), (optuna.Study, "tell")])
+@pytest.mark.parametrize(("owner", "name"), [(choosing, "is_ended"), (optuna.Study, "tell")])
 def test_a_trial_that_was_cut_before_it_was_ended_is_ended(
     runs, tmp_path, monkeypatch, pruner, owner, name
 ):

@@ -6,8 +6,7 @@ import pytest
 
 import spillway
 from spillway.tuning import runs
-from spillway.tuning.kept import Kept
-from spillway.tuning.runs import Runs
+from spillway.tuning.runs import Kept, Runs
 from support import TINY, without_cost
 
 

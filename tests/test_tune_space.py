@@ -179,9 +179,7 @@ def test_an_element_of_a_list_is_varied():
     found = space("switch.sharing.alpha[1]=0.1..8.0", set=lists)
     scenario = found.with_values({"switch.sharing.alpha[1]": "2.5"})
     assert scenario.resolved["switch"]["sharing"]["alpha"] == [1, 2.5]
-    assert found.default(Scenario.of(TINY).set(*lists).resolved) == {
-        "switch.sharing.alpha[1]": "0.5"
-    }
+    assert found.default() == {"switch.sharing.alpha[1]": "0.5"}
     # Beside a choice it matters where there is such a list.
     choice = 'switch.sharing={ kind = "dt", alpha = [1, 1] },lqd,dt'
     found = space(choice, "switch.sharing.alpha[1]=0.1..8.0", set=lists[:1])
@@ -191,25 +189,23 @@ def test_an_element_of_a_list_is_varied():
 
 
 def test_the_scenario_s_own_values_are_known():
-    resolved = Scenario.of(TINY).resolved
-    assert space(ALPHA, SHARING, "traffic.background.load=0.1..0.9").default(resolved) == {
+    assert space(ALPHA, SHARING, "traffic.background.load=0.1..0.9").default() == {
         "switch.sharing": "dt",
         "switch.sharing.alpha": "0.5",
         "traffic.background.load": "0.5",
     }
     # One that is not among those varied is none to begin with.
     outside = space("switch.sharing.alpha=1.0..8")
-    assert outside.default(resolved) is None
-    assert outside.own(resolved) == {"switch.sharing.alpha": "0.5"}
-    assert space("switch.sharing=abm,lqd").default(resolved) is None
-    assert space("transport.max_rto=1s,2s").default(resolved) == {"transport.max_rto": "1s"}
+    assert outside.default() is None
+    assert outside.own == {"switch.sharing.alpha": "0.5"}
+    assert space("switch.sharing=abm,lqd").default() is None
+    assert space("transport.max_rto=1s,2s").default() == {"transport.max_rto": "1s"}
 
 
 def test_what_a_choice_drops_is_not_the_scenario_s_own():
     policy = ('switch.sharing={ kind = "dt", alpha = 0.05 }',)
-    resolved = Scenario.of(TINY).set(*policy).resolved
     # The choice dt has alpha 0.5, which is not the scenario's.
-    assert space("switch.sharing=dt,sp", set=policy).default(resolved) is None
+    assert space("switch.sharing=dt,sp", set=policy).default() is None
     # With its kind alone alpha stays; it is set again where it is varied, or stands in the choice.
     for over, own in (
         (["switch.sharing.kind=dt,sp"], {"switch.sharing.kind": "dt"}),
@@ -222,34 +218,31 @@ def test_what_a_choice_drops_is_not_the_scenario_s_own():
             {"switch.sharing": '{ kind = "dt", alpha = 0.05 }'},
         ),
     ):
-        assert space(*over, set=policy).default(resolved) == own
+        assert space(*over, set=policy).default() == own
     # What is dropped may also be another key than the one that is varied.
     other = ('switch.sharing={ kind = "dt", alpha = 0.05, count_arrival = false }',)
     found = space("switch.sharing=dt,sp", "switch.sharing.alpha=0.01..8:log", set=other)
-    assert found.default(Scenario.of(TINY).set(*other).resolved) is None
+    assert found.default() is None
 
 
 def test_a_key_that_is_not_set_is_the_scenario_s_own_choice():
-    resolved = Scenario.of(TINY).resolved
     found = space("switch.leaf.sharing=,lqd")
-    assert found.default(resolved) == {"switch.leaf.sharing": ""}
+    assert found.default() == {"switch.leaf.sharing": ""}
     # Below it are others, and what the scenario says of all tiers is no value of the leaf's.
     found = space("switch.leaf.sharing=lqd,,dt", "switch.leaf.sharing.alpha=0.1..8.0")
-    assert found.default(resolved) == {"switch.leaf.sharing": ""}
+    assert found.default() == {"switch.leaf.sharing": ""}
     # Unset is also the default of a policy's key, and not what is set to another value.
     found = space("switch.sharing.alpha=,1", SHARING)
-    assert found.default(resolved) == {"switch.sharing": "dt", "switch.sharing.alpha": ""}
+    assert found.default() == {"switch.sharing": "dt", "switch.sharing.alpha": ""}
     own = ("switch.leaf.sharing=abm",)
     found = space("switch.leaf.sharing=,lqd", set=own)
-    assert found.default(Scenario.of(TINY).set(*own).resolved) is None
+    assert found.default() is None
 
 
 def test_the_scenario_s_own_number_is_written_as_it_is_there():
     own = ("switch.sharing.alpha=0.123456",)
     found = space(ALPHA, set=own)
-    assert found.default(Scenario.of(TINY).set(*own).resolved) == {
-        "switch.sharing.alpha": "0.123456"
-    }
+    assert found.default() == {"switch.sharing.alpha": "0.123456"}
     (alpha,) = found.parameters
     assert alpha.text(0.123456) == "0.123456" and alpha.text(0.123457) == "0.1235"
     # A whole number of a range of whole ones may have a point in the scenario.
@@ -280,8 +273,7 @@ def test_two_names_of_one_key_are_refused(keys):
 def test_a_section_called_like_a_place_is_another_one():
     named = ('traffic.background.name="1"',)
     found = space("traffic.1.load=0.1..0.8", "traffic[1].fan_in=2..4", set=named)
-    resolved = Scenario.of(TINY).set(*named).resolved
-    assert found.default(resolved) == {"traffic.1.load": "0.5", "traffic[1].fan_in": "4"}
+    assert found.default() == {"traffic.1.load": "0.5", "traffic[1].fan_in": "4"}
 
 
 @pytest.mark.parametrize(

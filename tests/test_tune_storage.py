@@ -12,7 +12,7 @@ import pytest
 
 import spillway
 import tune_runs
-from spillway.tuning import journal, storage
+from spillway.tuning import storage
 from support import TINY, flipped
 from tune_runs import alpha, drops
 
@@ -57,7 +57,7 @@ def test_after_a_loss_of_power_a_line_may_end_in_zeros(kept):
 
 
 def test_what_is_cut_while_workers_are_at_it_goes_as_well(kept):
-    study = journal.opened(str(kept))
+    study = storage._journal(str(kept))
     before = kept.read_bytes()
     with kept.open("ab") as file:
         file.write(b'{"op_code":4,"work')

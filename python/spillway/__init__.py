@@ -28,9 +28,8 @@ try:
         SpillwayError,
         UncheckedWarning,
     )
-    from spillway.experiment.asking import experiment, load
+    from spillway.experiment.asking import experiment, load, sweep
     from spillway.experiment.experiment import Experiment
-    from spillway.experiment.sweep import Sweep, sweep
     from spillway.result.result import Result
     from spillway.run.run import run
     from spillway.run.simulation import Simulation
@@ -42,6 +41,8 @@ except KeyboardInterrupt:
     sys.stderr.write("interrupted\n")
     sys.exit(130)
 
+Sweep = Experiment
+"""What `sweep` returns."""
 Error = SpillwayError
 """The base class of all errors, under a short name."""
 
@@ -49,10 +50,10 @@ if TYPE_CHECKING:
     from spillway import plugins
     from spillway.learning import gym, oracle
     from spillway.theory import fluid, slotted, thresholds
-    from spillway.tuning import Tuned, tune
+    from spillway.tuning.study import Tuned, tune
 else:
     _LATER = {
-        **dict.fromkeys(("Tuned", "tune"), "tuning"),
+        **dict.fromkeys(("Tuned", "tune"), "tuning.study"),
         **dict.fromkeys(("gym", "oracle"), "learning"),
         **dict.fromkeys(("fluid", "slotted", "thresholds"), "theory"),
     }

@@ -133,8 +133,9 @@ def _listed(key: object, values: object) -> Choice:
     rows = list(given) if isinstance(key, tuple) else [(value,) for value in given]
     for row in rows:
         if not isinstance(row, (tuple, list)) or len(row) != len(keys):
-            problem = f"{row!r} are no values of {' and '.join(keys)}, which are varied together"
-            raise ScenarioError(problem, hint)
+            raise ScenarioError(
+                f"{row!r} are no values of {' and '.join(keys)}, which are varied together", hint
+            )
     has_empty = any(isinstance(each, str) and not each.strip() for row in rows for each in row)
     if has_empty or not rows or not keys or not all(keys):
         raise ScenarioError(f"{key!r} has no value, or an empty one", hint)
@@ -153,8 +154,9 @@ def _choice(text: object) -> Choice:
     columns = [split(values) for _, _, values in found]
     # An empty value among others unsets its key. A key without any is a mistake.
     if not all(keys) or not all(map(any, columns)):
-        hint = "for one: switch.sharing=dt,lqd"
-        raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
+        raise ScenarioError(
+            f"{text!r} is not of the form key=value,value", "for one: switch.sharing=dt,lqd"
+        )
     if len({len(column) for column in columns}) > 1:
         several = (f"{key} has {len(column)}" for key, column in zip(keys, columns, strict=True))
         hint = (
@@ -228,8 +230,11 @@ def _ranges(text: str, hint: str) -> Iterator[tuple[int, int]]:
         match = re.fullmatch(r"\s*([0-9]{1,19})\s*(?:\.\.\s*([0-9]{1,19})\s*)?", part)
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if low > high:
-            typed = "for one: --seeds 1..5, or --seeds 1,2,7"
-            raise ScenarioError(f"{text!r} is not a list of seeds", hint, typed=typed)
+            raise ScenarioError(
+                f"{text!r} is not a list of seeds",
+                hint,
+                typed="for one: --seeds 1..5, or --seeds 1,2,7",
+            )
         yield low, high
 
 
@@ -326,8 +331,9 @@ def meant(given: object, known: Iterable[str], otherwise: str) -> str:
 def check_known(what: str, given: object, known: Collection[str]) -> None:
     """Refuses a name that is not among those that are known."""
     if given not in known:
-        hint = meant(given, known, f"valid here: {', '.join(known)}")
-        raise ScenarioError(f"{what}: there is no {given!r}", hint)
+        raise ScenarioError(
+            f"{what}: there is no {given!r}", meant(given, known, f"valid here: {', '.join(known)}")
+        )
 
 
 def callback(name: str, given: object) -> None:
@@ -357,8 +363,9 @@ def check_line(text: str, what: str) -> None:
     """Refuses a text that is none, or has a line break in it."""
     check_text(text)
     if re.search(r"[\r\n]", text.strip()):
-        hint = f"{what}; within quotes a line break is written \\n"
-        raise ScenarioError(f"{text!r} has a line break in it", hint)
+        raise ScenarioError(
+            f"{text!r} has a line break in it", f"{what}; within quotes a line break is written \\n"
+        )
 
 
 def check_text(text: str) -> None:

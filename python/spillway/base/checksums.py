@@ -42,21 +42,21 @@ def check(folder: Path, *names: str) -> None:
     A name that ends in a slash stands for everything that was written to that folder or is there
     now. A folder without a list is accepted, with a warning.
     """
-    if not (folder / FILE).is_file():
+    found = listed(folder)
+    if found is None:
         text = f"{folder} has no {FILE}: damage to what is there would not be noticed"
         warnings.warn(UncheckedWarning(text), stacklevel=3)
         return
-    listed = _listed(folder / FILE)
     wanted = [name for name in names if not name.endswith("/")]
     for within in set(names).difference(wanted):
         wanted += {f"{within}{name}" for name in names_in(folder / within)}
-        wanted += {name for name in listed if name.startswith(within)}
+        wanted += {name for name in found if name.startswith(within)}
     for name in sorted(set(wanted)):
         file = folder / name
         hint = f"it is damaged, or was changed by hand: `sha256sum --check {FILE}` tells all"
-        if name not in listed:
+        if name not in found:
             raise ScenarioError(f"{file} is not in {folder / FILE}", hint)
-        if not file.is_file() or digest(file) != listed[name]:
+        if not file.is_file() or digest(file) != found[name]:
             raise ScenarioError(f"{file} is not what was written there", hint)
 
 
@@ -69,26 +69,11 @@ def names_in(folder: Path) -> set[str]:
     return found
 
 
-def listed(folder: Path) -> set[str] | None:
-    """The files that were written to a folder, by their paths in it; `None` without a list."""
-    return set(_listed(folder / FILE)) if (folder / FILE).is_file() else None
-
-
-def is_whole(folder: Path) -> bool:
-    """Whether all files that were written to a folder are there, whatever is in them."""
-    if not (folder / FILE).is_file():
-        return False
-    return all((folder / name).is_file() for name in _listed(folder / FILE))
-
-
-def lists(file: Path) -> bool:
-    """Whether a file was written to a folder of results."""
-    names = file.parent / FILE
-    return file.name == FILE or (names.is_file() and file.name in _listed(names))
-
-
-def _listed(file: Path) -> dict[str, str]:
-    """The checksum that a list gives for every name."""
+def listed(folder: Path) -> dict[str, str] | None:
+    """The checksums of what was written to a folder, by paths in it; `None` without a list."""
+    file = folder / FILE
+    if not file.is_file():
+        return None
     found = {}
     for line in file.read_bytes().splitlines():
         match = re.fullmatch(rb"([0-9a-f]{64})  (.+)", line)
@@ -96,3 +81,14 @@ def _listed(file: Path) -> dict[str, str]:
             raise ScenarioError(f"{file} is damaged: it is no list of checksums")
         found[os.fsdecode(match[2])] = match[1].decode()
     return found
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether all files that were written to a folder are there, whatever is in them."""
+    found = listed(folder)
+    return found is not None and all((folder / name).is_file() for name in found)
+
+
+def lists(file: Path) -> bool:
+    """Whether a file was written to a folder of results."""
+    return file.name == FILE or file.name in (listed(file.parent) or ())

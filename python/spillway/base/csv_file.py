@@ -11,7 +11,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spillway.base.errors import ScenarioError
 
@@ -72,30 +72,18 @@ def write(table: pa.Table, file: Path) -> None:
 
     is_text = {field.name: pa.types.is_string(field.type) for field in table.schema}
     texts = [text for name in is_text if is_text[name] for text in table[name].unique().to_pylist()]
-    with Writer(file, table.schema, texts) as writer:
-        writer.write_table(table)
+    with writer(file, table.schema, texts) as out:
+        out.write_table(table)
 
 
-class Writer:
+def writer(file: Path, schema: pa.Schema, texts: Iterable[str | None]) -> Any:
     """A context in which tables are appended to a file; `texts` are all that they contain.
 
     Texts have quotes only if some of them need any: not all programs know quotes.
     """
+    from pyarrow import csv
 
-    def __init__(self, file: Path, schema: pa.Schema, texts: Iterable[str | None]) -> None:
-        from pyarrow import csv
-
-        needs = any(_NEEDS_QUOTES.search(text) for text in texts if text is not None)
-        style = "needed" if needs else "none"
-        options = csv.WriteOptions(quoting_style=style, quoting_header="none")
-        self._writer = csv.CSVWriter(file, schema, write_options=options)
-
-    def write_table(self, table: pa.Table) -> None:
-        """Writes rows."""
-        self._writer.write_table(table)
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
+    needs = any(_NEEDS_QUOTES.search(text) for text in texts if text is not None)
+    style = "needed" if needs else "none"
+    options = csv.WriteOptions(quoting_style=style, quoting_header="none")
+    return csv.CSVWriter(file, schema, write_options=options)

@@ -127,8 +127,9 @@ def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], 
     if not force:
         raise taken(file)
     if file.exists() and not is_one(file):
-        hint = f"only {what} is replaced"
-        raise ScenarioError(f"{file} is not {what}, and is not replaced", hint)
+        raise ScenarioError(
+            f"{file} is not {what}, and is not replaced", f"only {what} is replaced"
+        )
 
 
 @contextmanager
@@ -170,16 +171,6 @@ def _put_new(partial: Path, file: Path) -> None:
         partial.replace(file)
 
 
-def _partial(place: Path) -> Path:
-    """The path under which output is written until it is complete."""
-    return place.parent / f"{place.name}.partial"
-
-
-def _replaced(place: Path) -> Path:
-    """The path of the previous output while it is being replaced."""
-    return place.parent / f"{place.name}.replaced"
-
-
 class OutputFolder:
     """A context in which a folder is written at `partial`.
 
@@ -198,7 +189,9 @@ class OutputFolder:
         self.place = path_of(place)
         self._is_one = is_one or is_result
         self._what = what
-        self.partial = _partial(self.place)
+        self.partial = self.place.parent / f"{self.place.name}.partial"
+        self._old = self.place.parent / f"{self.place.name}.replaced"
+        """The previous output while it is being replaced."""
         self.force = force
         self._lock = -1
 
@@ -206,19 +199,22 @@ class OutputFolder:
         """Refuses a path that is taken, or where nothing can be written."""
         check_place(self.place)
         _check_name(self.partial)
-        old = _replaced(self.place)
-        if os.path.lexists(old) and not self._is_one(old):
-            raise ScenarioError(f"{old} is there already, and no run's", "move it away")
+        if os.path.lexists(self._old) and not self._is_one(self._old):
+            raise ScenarioError(f"{self._old} is there already, and no run's", "move it away")
         if not os.path.lexists(self.place):
             return
         if not self.force:
             raise taken(self.place)
         if (self.place / "experiment.json").is_file():
-            hint = "choose another place, or take the folder away"
-            raise ScenarioError(f"{self.place} is an experiment, and is not replaced by this", hint)
+            raise ScenarioError(
+                f"{self.place} is an experiment, and is not replaced by this",
+                "choose another place, or take the folder away",
+            )
         if not self._is_one(self.place):
-            hint = "only what an earlier run has written is replaced"
-            raise ScenarioError(f"{self.place} is not {self._what} and is not replaced", hint)
+            raise ScenarioError(
+                f"{self.place} is not {self._what} and is not replaced",
+                "only what an earlier run has written is replaced",
+            )
 
     def __enter__(self) -> Self:
         self.check()
@@ -234,8 +230,9 @@ class OutputFolder:
             self._lock = locked(self.partial / MARK)
         except OSError as error:
             shutil.rmtree(self.partial, ignore_errors=True)
-            problem = f"{self.partial} cannot be written to: {error.strerror}"
-            raise ScenarioError(problem, _ELSEWHERE) from error
+            raise ScenarioError(
+                f"{self.partial} cannot be written to: {error.strerror}", _ELSEWHERE
+            ) from error
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -251,11 +248,10 @@ class OutputFolder:
         (self.partial / MARK).unlink()
         if os.path.lexists(self.place):
             self.check()
-            old = _replaced(self.place)
-            shutil.rmtree(old, ignore_errors=True)
-            self.place.rename(old)
+            shutil.rmtree(self._old, ignore_errors=True)
+            self.place.rename(self._old)
             self.partial.rename(self.place)
-            shutil.rmtree(old)
+            shutil.rmtree(self._old)
         else:
             self.partial.rename(self.place)
 
@@ -263,8 +259,10 @@ class OutputFolder:
         """Empties what a killed run has left, and nothing else."""
         mark = self.partial / MARK
         if not mark.is_file():
-            hint = "move it away, or choose another place with --out"
-            raise ScenarioError(f"{self.partial} is there already, and no run's", hint)
+            raise ScenarioError(
+                f"{self.partial} is there already, and no run's",
+                "move it away, or choose another place with --out",
+            )
         lock = locked(mark)
         try:
             # Under a name of its own, since another run may make `partial` at once.
@@ -286,8 +284,10 @@ def locked(mark: Path) -> int:
             raise FileNotFoundError
     except OSError:
         os.close(lock)
-        hint = "wait for it, or choose another place with --out"
-        raise ScenarioError(f"another run is writing to {mark.parent}", hint) from None
+        raise ScenarioError(
+            f"another run is writing to {mark.parent}",
+            "wait for it, or choose another place with --out",
+        ) from None
     try:
         os.truncate(lock, 0)
         os.write(lock, b"The run that writes here has not ended: this is no result.\n")

@@ -169,15 +169,16 @@ def _text_bytes(values: pa.Array) -> int:
     if not pa.types.is_dictionary(values.type):
         return 0
     lengths = pc.fill_null(pc.binary_length(values.dictionary), 0).cast("int64")
-    total: int = pc.sum(lengths.take(values.indices), min_count=0).as_py()
-    return total
+    return int(pc.sum(lengths.take(values.indices), min_count=0).as_py())
 
 
 def _check(file: Path, needed: int, memory: int) -> None:
     if needed > memory:
         told = f"reading it would take about {needed * 1e-9:.3g} GB of memory"
-        hint = "make it smaller; for a file that a scenario names, limits.memory may be raised"
-        raise ScenarioError(f"{file}: {told}: more than {memory * 1e-9:.3g} GB", hint)
+        raise ScenarioError(
+            f"{file}: {told}: more than {memory * 1e-9:.3g} GB",
+            "make it smaller; for a file that a scenario names, limits.memory may be raised",
+        )
 
 
 def rows(file: Path) -> int:
@@ -187,10 +188,9 @@ def rows(file: Path) -> int:
 
     check_plain(file)
     try:
-        count: int = pq.read_metadata(file).num_rows
+        return int(pq.read_metadata(file).num_rows)
     except (OSError, UnicodeError, pa.ArrowException) as error:
         raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
-    return count
 
 
 def names(file: Path) -> list[str]:
@@ -199,10 +199,9 @@ def names(file: Path) -> list[str]:
     import pyarrow.parquet as pq
 
     try:
-        found: list[str] = pq.read_schema(file).names
+        return list(pq.read_schema(file).names)
     except (OSError, UnicodeError, pa.ArrowException):
         return []
-    return found
 
 
 def check_names(file: Path, names: Sequence[str]) -> None:
@@ -226,8 +225,10 @@ def _is_sealed(file: Path) -> bool:
     except OSError as error:
         raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from error
     if not is_whole:
-        hint = "it is not what was written: make it again, or get it again from where it is from"
-        raise ScenarioError(f"{file} is damaged: its checksum is another", hint)
+        raise ScenarioError(
+            f"{file} is damaged: its checksum is another",
+            "it is not what was written: make it again, or get it again from where it is from",
+        )
     return True
 
 

@@ -85,7 +85,7 @@ class ProgressBar:
         self._runs = runs
         self._over = 0
         self._done = 0.0
-        self._estimate = _Estimate(clock)
+        self._begin = clock()
         self._lock = threading.RLock()
         self._last_line = clock()
         self._total = None
@@ -127,7 +127,7 @@ class ProgressBar:
                 self._print(f"{what}{done}", left)
 
     def _left(self) -> str:
-        return self._estimate.left(self._done)
+        return _time_left(self._clock() - self._begin, self._done)
 
     def _print(self, line: str, left: str) -> None:
         self._last_line = self._clock()
@@ -136,19 +136,11 @@ class ProgressBar:
             self._console.print(line, style="dim", soft_wrap=True)
 
 
-class _Estimate:
-    """An estimate of the time that work takes, which begins now."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._begin = clock()
-
-    def left(self, done: float) -> str:
-        """The time left when this fraction is done; empty if nothing can be said."""
-        if not 0.0 < done < _MOST_KNOWN:
-            return ""
-        seconds = (self._clock() - self._begin) / done * (1.0 - done)
-        return f"about {duration(seconds)} left"
+def _time_left(spent_s: float, done: float) -> str:
+    """The time left when this fraction is done; empty if nothing can be said."""
+    if not 0.0 < done < _MOST_KNOWN:
+        return ""
+    return f"about {duration(spent_s / done * (1.0 - done))} left"
 
 
 class _Task:
@@ -161,7 +153,7 @@ class _Task:
         self._label = label
         self._share = share
         self._line = self._bar.add_task(label, total=1.0, detail="", left="")
-        self._estimate = _Estimate(self._clock)
+        self._begin = self._clock()
         self._before = (self._clock(), 0)
         self._fraction = 0.0
 
@@ -184,7 +176,7 @@ class _Task:
             self._line,
             completed=fraction,
             detail=f"{simulated}  {rate * 1e-6:.1f} M events/s",
-            left=self._estimate.left(fraction),
+            left=_time_left(now - self._begin, fraction),
         )
         self._advance(fraction, f"{self._label}, {simulated}", is_known=is_known)
 

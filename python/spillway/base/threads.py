@@ -48,6 +48,31 @@ def side_by_side(
     return [future.result() for future in futures], bool(told)
 
 
+def all_of(
+    work: Callable[[Item, Callable[[object], object]], Done], items: Sequence[Item], jobs: int
+) -> list[Done]:
+    """The results of `work` for every item, in order.
+
+    It should call its second argument now and then: after Ctrl-C, or a failure of another call,
+    which is raised, that ends it by a KeyboardInterrupt. Ctrl-C raises one here, too.
+    """
+
+    def one(item: Item, stop: threading.Event) -> list[Done] | None:
+        def report(_: object) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+
+        try:
+            return [work(item, report)]
+        except KeyboardInterrupt:
+            return None
+
+    done, is_interrupted = side_by_side(one, items, jobs)
+    if is_interrupted or None in done:
+        raise KeyboardInterrupt
+    return [result for found in done if found is not None for result in found]
+
+
 def _wait(futures: Iterable[Future[Any]], told: Sequence[int]) -> None:
     """Waits until all are done, one has failed, or a signal has come."""
     left = set(futures)

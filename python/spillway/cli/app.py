@@ -72,8 +72,9 @@ def missing(name: str, extra: str) -> None:
         add_help_option=False,
     )
     def say_so() -> None:
-        hint = f"pip install 'spillway[{extra}]'"
-        raise SpillwayError(f"{name} is a command of the extra {extra}", hint)
+        raise SpillwayError(
+            f"{name} is a command of the extra {extra}", f"pip install 'spillway[{extra}]'"
+        )
 
 
 def invoke(arguments: list[str]) -> int:

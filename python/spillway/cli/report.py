@@ -38,8 +38,10 @@ def report(
     from spillway.show import report as pages
 
     if out is None and len(folders) > 1:
-        hint = "name the page's file: --out FILE.html"
-        raise ScenarioError(f"a page about {len(folders)} folders has no place of its own", hint)
+        raise ScenarioError(
+            f"a page about {len(folders)} folders has no place of its own",
+            "name the page's file: --out FILE.html",
+        )
     written = pages.write(folders, out or folders[0] / "report.html", force)
     parts = [
         f"{n} {section.one if n == 1 else section.kind}"

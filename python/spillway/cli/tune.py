@@ -21,7 +21,7 @@ from spillway.plugins.base import Plugin
 from spillway.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from spillway.tuning import Tuned
+    from spillway.tuning.study import Tuned
 
 
 @app.command()
@@ -126,8 +126,8 @@ def tune(
     as_json: JsonOption = False,
 ) -> None:
     """Search for the values of some keys with which a scenario does best, and confirm them."""
-    from spillway.tuning import tables, tune
-    from spillway.tuning.study import is_confirmed
+    from spillway.tuning import tables
+    from spillway.tuning.study import is_confirmed, tune
 
     plugins = {load(each): each for each in plugin or ()}
     chosen = Scenario.load(scenario).plug(*plugins).set(*(set or ()))

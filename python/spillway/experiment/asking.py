@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from spillway.base import core
 from spillway.base.arguments import Assignments, Seeds, Vary, assignments_of, seeds_of
-from spillway.base.checksums import digest
+from spillway.base.documents import read_text
 from spillway.base.errors import ScenarioError, ScenarioWarning
-from spillway.base.folder import INPUTS, path_of
+from spillway.base.folder import path_of
+from spillway.base.progress import Follow
 from spillway.experiment import held, keys
 from spillway.experiment.experiment import PLUGINS, RESULTS, Experiment, scenario_of
 from spillway.experiment.manifest import (
@@ -29,16 +30,13 @@ from spillway.experiment.manifest import (
     without_other_plugins,
 )
 from spillway.experiment.pairs import baselines
-from spillway.experiment.planning import Planned, empty_summaries, plan
+from spillway.experiment.planning import empty_summaries, plan, portable
 from spillway.experiment.work import RUNS
 from spillway.plugins import Plugins, plugins_of
-from spillway.plugins.content import content
 from spillway.result.metrics import Chosen, choose
-from spillway.scenario.inputs import copy_name
 from spillway.scenario.scenario import Scenario, Source
 from spillway.scenario.variants import assigned, variants, within
-from spillway.tasks.memory import Memory
-from spillway.tasks.store import Store
+from spillway.tasks.store import Memory, Store
 
 
 def experiment(
@@ -83,31 +81,130 @@ def experiment(
     folder = None if out is None else path_of(out)
     if folder is not None:
         held.check(folder, force)
-    planned = plan(scenario, variants(vary), several, is_kept=folder is not None)
-    shown = tuple(choose(metrics, empty_summaries(planned)) if metrics else ())
-    name = planned[0].scenario.checked().name
+    sources: dict[str, Path] = {}
+    planned = plan(scenario, variants(vary), several, None if folder is None else sources)
+    entries, every = zip(*planned, strict=True)
+    shown = tuple(choose(metrics, empty_summaries(every)) if metrics else ())
+    asked = Asked(every[0].checked().name, entries, shown, tables)
     if folder is not None:
-        asked = Asked(name, (), shown, tables)
-        return _kept(scenario, planned, asked, folder, force, base)
-    entries = tuple(_entry(each, each.scenario.checked().resolved) for each in planned)
-    scenarios = {each.key: each.scenario for each in planned}
-    asked = Asked(name, entries, shown, tables)
+        return _kept(scenario, every, asked, folder, force, base, sources)
     _check_against(asked, base)
+    scenarios = {entry.key: each for entry, each in planned}
     return Experiment(asked, Memory(), scenarios=scenarios, keeps_tables=tables)
+
+
+def sweep(
+    source: Source,
+    *,
+    vary: Vary = (),
+    seeds: Seeds | None = None,
+    set: Assignments = (),
+    plugins: Plugins = (),
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    keep: bool = True,
+    follow: Follow | None = None,
+    metrics: Chosen = (),
+) -> Experiment:
+    """`spillway.experiment(...).run(...)`, with tables unless `keep` is false.
+
+    Args:
+        source: The scenario; this and what follows as `spillway.experiment` takes it.
+        vary: The keys that are varied, and their values.
+        seeds: The seeds of every variant.
+        set: Changes of the scenario for all variants.
+        plugins: Classes that scenarios name by their ids.
+        jobs: Runs at a time; by default one for each processor.
+        out: A folder in which the experiment is kept.
+        force: Replace what is in `out`.
+        keep: Keep the tables of every run: in `out`, or without it in memory.
+        follow: Called when a run begins, as by `Experiment.run`.
+        metrics: What tables, plots and reports show.
+
+    Raises:
+        Interrupted: Ctrl-C; its `result` is the experiment, with the runs that are complete.
+        ScenarioError: An argument is wrong; nothing was run.
+        PluginError: A plug-in has failed.
+        OSError: The folder cannot be written to.
+    """
+    asked = experiment(
+        source,
+        vary=vary,
+        seeds=seeds,
+        set=set,
+        plugins=plugins,
+        out=out,
+        force=force,
+        tables=keep,
+        metrics=metrics,
+    )
+    return asked.run(jobs=jobs, follow=follow)
+
+
+def load(folder: str | Path) -> Experiment:
+    """The experiment in a folder, with the runs that are there.
+
+    Raises:
+        ScenarioError: The folder has none, its manifest is damaged, or of a newer version.
+    """
+    place = path_of(folder)
+    manifest = Manifest.load(place)
+    store = Store(place / RESULTS)
+    store.refresh()
+    return _found(manifest, manifest.sets[-1], store, place)
+
+
+def to_do(folder: str | Path, only: Path | None = None) -> Iterator[Experiment]:
+    """The sets of runs of which some are missing, the newest first, until none is.
+
+    `only` is a file with the keys of runs, a line each; others are left alone.
+
+    Raises:
+        ScenarioError: There is no experiment, or its runs would be other ones here.
+    """
+    place = path_of(folder)
+    wanted = None if only is None else frozenset(read_text(only).split())
+    done: set[object] = set()
+    store = Store(place / RESULTS)
+    store.check()
+    while True:
+        manifest = Manifest.load(place)
+        left = [asked for asked in reversed(manifest.sets) if asked not in done]
+        if not left:
+            return
+        experiment = _found(manifest, left[0], store, place, only=wanted)
+        experiment.check_same()
+        if experiment.missing():
+            yield experiment
+        done.add(left[0])
+
+
+def _found(
+    manifest: Manifest,
+    asked: Asked,
+    store: Store,
+    folder: Path,
+    only: Collection[str] | None = None,
+) -> Experiment:
+    version, results = manifest.version, manifest.results
+    return Experiment(asked, store, folder=folder, version=version, results=results, only=only)
 
 
 def _kept(
     scenario: Scenario,
-    planned: Sequence[Planned],
+    every: Sequence[Scenario],
     asked: Asked,
     folder: Path,
     force: bool,
     against: Sequence[str],
+    sources: Mapping[str, Path],
 ) -> Experiment:
-    """An experiment in a folder, which goes on with what is there."""
-    sources: dict[str, Path] = {}
-    entries = tuple(_portable_entry(each, sources) for each in planned)
-    asked = replace(asked, entries=entries)
+    """An experiment in a folder, which goes on with what is there.
+
+    `every` are the scenarios of its variants, `sources` the originals of their files.
+    """
+    planned = list(zip(asked.entries, every, strict=True))
     if force:
         _check_against(asked, against)
         held.empty(folder)
@@ -122,14 +219,13 @@ def _kept(
         asked = with_names(asked, sets, lambda name, each: _is_of_another(folder, name, each))
         for name, source in sources.items():
             held.copy(source, folder / name)
-        for each, entry in zip(planned, entries, strict=True):
+        for entry, each in planned:
             if entry.plugins:
-                held.pack(each.scenario.plugins, folder / PLUGINS / entry.pack)
+                held.pack(each.plugins, folder / PLUGINS / entry.pack)
         Manifest(core.__version__, core.results(), (*sets, asked)).write(folder)
     store.refresh()
     scenarios = {
-        entry.key: Scenario(entry.text, folder, plugins=each.scenario.plugins)
-        for each, entry in zip(planned, entries, strict=True)
+        entry.key: Scenario(entry.text, folder, plugins=each.plugins) for entry, each in planned
     }
     return Experiment(asked, store, folder=folder, scenarios=scenarios)
 
@@ -153,12 +249,6 @@ def _check_against(asked: Asked, against: Sequence[str]) -> None:
         baselines(asked, against)
 
 
-def _portable_entry(each: Planned, sources: dict[str, Path]) -> Entry:
-    """A variant whose files and plug-ins are copies; `sources` learns of the files."""
-    plugins = sorted(f"{plugin.id}={content(plugin)}" for plugin in each.scenario.plugins)
-    return replace(_entry(each, _portable(each.scenario, sources)), plugins=tuple(plugins))
-
-
 @contextmanager
 def _alone(store: Store) -> Iterator[None]:
     """Within it no other process changes what the folder is asked for."""
@@ -168,22 +258,6 @@ def _alone(store: Store) -> Iterator[None]:
         yield
     finally:
         store.claims.close()
-
-
-def _entry(each: Planned, text: str) -> Entry:
-    return Entry(each.variant.assignments, text, each.key, each.cost, each.seeds)
-
-
-def _portable(scenario: Scenario, sources: dict[str, Path]) -> str:
-    """A scenario with all values, in which copies stand for files; `sources` learns of which."""
-    read = scenario.checked()
-    copies = []
-    for key, file in read.files:
-        source = scenario.folder / file
-        name = f"{INPUTS}/{digest(source)[:16]}-{copy_name(key, file)}"
-        sources[name] = source
-        copies.append(name)
-    return read.resolved_with(copies) if copies else read.resolved
 
 
 def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
@@ -226,7 +300,7 @@ def _place_of(asked: Asked, sets: Sequence[Asked], scenario: Scenario, folder: P
         first = old.entries[0]
         before = document(first.text)
         try:
-            now = document(_portable(scenario.set(*first.assignments), {}))
+            now = document(portable(scenario.set(*first.assignments), {}))
         except ScenarioError as error:
             others = others or [str(error)]
             continue
@@ -246,26 +320,13 @@ def _place_of(asked: Asked, sets: Sequence[Asked], scenario: Scenario, folder: P
     if not is_beside:
         problem = f"{folder} is an experiment about another scenario, with {others[0]}"
         more = f", and {len(others) - 1} more differences" if len(others) > 1 else ""
-        hint = "vary what differs, or choose another place"
         raise ScenarioError(
-            f"{problem}{more}", hint, typed="vary what differs with --vary, or choose another --out"
+            f"{problem}{more}",
+            "vary what differs, or choose another place",
+            typed="vary what differs with --vary, or choose another --out",
         )
     return None
 
 
 def _shown(value: object) -> str:
     return "unset" if value is None else str(value)
-
-
-def load(folder: str | Path) -> Experiment:
-    """The experiment in a folder, with the runs that are there.
-
-    Raises:
-        ScenarioError: The folder has none, its manifest is damaged, or of a newer version.
-    """
-    place = path_of(folder)
-    manifest = Manifest.load(place)
-    store = Store(place / RESULTS)
-    store.refresh()
-    newest, version, results = manifest.sets[-1], manifest.version, manifest.results
-    return Experiment(newest, store, folder=place, version=version, results=results)

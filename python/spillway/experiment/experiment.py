@@ -16,10 +16,9 @@ from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.base.progress import Follow
 from spillway.base.threads import MOST_JOBS, processors
 from spillway.experiment.engines import Told, start, untold
-from spillway.experiment.frame import Frame, frame, keys_in, keys_there
+from spillway.experiment.keys import summary_of
 from spillway.experiment.manifest import Asked, Entry, Manifest
 from spillway.experiment.pairs import Pairs, paired
-from spillway.experiment.records import summary_of
 from spillway.experiment.statistics import (
     Glance,
     Measured,
@@ -29,17 +28,17 @@ from spillway.experiment.statistics import (
     mean,
     measured,
 )
-from spillway.experiment.work import RUNS, InFolders, InMemory, Kept, Numbers, Run, work
-from spillway.plugins.packing import unpacked
+from spillway.experiment.work import RUNS, Run, tidy, work
+from spillway.plugins.files import unpacked
 from spillway.result.metrics import Chosen, choose, of_table
 from spillway.result.result import Result
 from spillway.result.summary_paths import Summary
 from spillway.scenario.scenario import Scenario
 from spillway.scenario.variants import Variant
-from spillway.tasks.memory import Memory
-from spillway.tasks.store import Store
+from spillway.tasks.store import Memory, Store
 
 if TYPE_CHECKING:
+    from spillway.experiment.frame import Frame
     from spillway.show.notebook import Shown
 
 RESULTS, TABLE, PLUGINS = "results", "runs.parquet", "plugins"
@@ -148,7 +147,7 @@ class Experiment:
         self.computed = 0
         """The runs that this process has computed."""
         self._scenarios = dict(scenarios or {})
-        self._memory = InMemory() if folder is None and keeps_tables else None
+        self._tables: dict[str, Result] | None = {} if folder is None and keeps_tables else None
         self.variants = [
             Variant(label, each.assignments)
             for label, each in zip(asked.labels(), asked.entries, strict=True)
@@ -199,8 +198,16 @@ class Experiment:
         self.check_same()
         try:
             if self.folder is None or on == "local":
-                many, missing, kept = jobs or processors(), self.missing(), self._kept()
-                is_whole = work(missing, self.store, kept, self._count, jobs=many, follow=follow)
+                keeps = self.folder is not None and self.asked.has_tables
+                is_whole = work(
+                    self.missing(),
+                    self.store,
+                    folder=self._runs if keeps else None,
+                    tables=self._tables,
+                    computed=self._count,
+                    jobs=jobs or processors(),
+                    follow=follow,
+                )
             else:
                 is_whole = start.compute(
                     on,
@@ -250,7 +257,7 @@ class Experiment:
             if not self._is_there(entry, seed, key) and (self._only is None or key in self._only)
         ]
 
-    def _count(self, _: Run) -> None:
+    def _count(self) -> None:
         with self._lock:
             self.computed += 1
 
@@ -285,20 +292,19 @@ class Experiment:
 
     def tables_of(self, entry: Entry, seed: int) -> Path:
         """Where the tables of a run are, if they are kept."""
-        assert self.folder is not None
-        return self.folder / RUNS / entry.folder(seed)
+        return self._runs / entry.folder(seed)
 
-    def _kept(self) -> Kept:
-        if self._memory is not None:
-            return self._memory
-        if self.folder is not None and self.asked.has_tables:
-            return InFolders(self.folder / RUNS)
-        return Numbers()
+    @property
+    def _runs(self) -> Path:
+        assert self.folder is not None
+        return self.folder / RUNS
 
     def _derive(self, is_whole: bool) -> None:
         """Writes the table of all runs, and removes what killed workers have left."""
         if self.folder is None:
             return
+        from spillway.experiment.frame import frame, keys_in, keys_there
+
         sets = Manifest.load(self.folder).sets
         if keys_in(self.folder / TABLE) != keys_there(sets, self.store):
             frame(sets, self.store, self.numbers).write(self.folder / TABLE)
@@ -307,7 +313,7 @@ class Experiment:
         if is_whole and self.asked.has_tables:
             every = self.asked.entries
             complete = {entry.folder(seed) for entry in every for seed in entry.seeds}
-            InFolders(self.folder / RUNS).tidy(complete)
+            tidy(self._runs, complete)
 
     # What is there -------------------------------------------------------------------------------
 
@@ -369,14 +375,16 @@ class Experiment:
         """The summary of a run that is there, by its key."""
         found: str | None = self.store.get(key)
         if found is None:
-            hint = "run the same again: what is missing is computed"
-            raise SpillwayError(f"{self.folder}: a run that was there is damaged, or gone", hint)
+            raise SpillwayError(
+                f"{self.folder}: a run that was there is damaged, or gone",
+                "run the same again: what is missing is computed",
+            )
         return summary_of(found)
 
     def result(self, entry: Entry, seed: int, key: str) -> Result:
         """The result of a run that is there."""
-        if self._memory is not None:
-            return self._memory.results[key]
+        if self._tables is not None:
+            return self._tables[key]
         if self.folder is not None and self.tables_of(entry, seed).is_dir():
             return Result.load(self.tables_of(entry, seed))
         return Result(
@@ -395,11 +403,6 @@ class Experiment:
             known = scenario_of(entry, self.folder)
             self._scenarios[entry.key] = known
         return known
-
-    @property
-    def first_scenario(self) -> str:
-        """The scenario of the first variant, with every value."""
-        return self.asked.entries[0].text
 
     # What it says --------------------------------------------------------------------------------
 
@@ -462,6 +465,8 @@ class Experiment:
             64-bit floats but for whole numbers, which are 64-bit integers; null where a run has no
             such number. Units are those of the summary (docs/results.md).
         """
+        from spillway.experiment.frame import frame
+
         return frame([self.asked], self.store, self.numbers)
 
     def table(self) -> Shown:
@@ -470,7 +475,7 @@ class Experiment:
         from spillway.show.notebook import Shown
 
         columns, marked = self.measured()
-        seen = tables.Seen(
+        shown = tables.experiment(
             name=self.name,
             status=self.status,
             seeds=self.seeds,
@@ -482,7 +487,7 @@ class Experiment:
             identical=self.identical,
             folder=self.folder,
         )
-        return Shown(tables.experiment(seen))
+        return Shown(shown)
 
     def pairs(self, against: Assignments = (), metrics: Chosen = ()) -> Pairs:
         """Every other variant beside a baseline, in pairs: with the same seed, the same traffic.

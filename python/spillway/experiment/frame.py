@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from spillway.base import parquet
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import INPUTS, check_file, whole_file
 from spillway.experiment.manifest import LENGTHS, Asked, document
 from spillway.result.summary_paths import flat
 from spillway.scenario.variants import assigned, within
+from spillway.tasks.store import Memory, Store
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
-
-    from spillway.tasks.memory import Memory
-    from spillway.tasks.store import Store
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,6 @@ def frame(
     sets: Sequence[Asked], store: Store | Memory, numbers: Callable[[str], Mapping[str, Any]]
 ) -> Frame:
     """The runs of some sets that are in the store; `numbers` gives a summary by its key."""
-    import pyarrow as pa
-
     entries = [entry for each in sets for entry in each.entries]
     keys = dict.fromkeys(key for each in entries for key in assigned(each.assignments))
     varied = [key for key in keys if key != "seed"]
@@ -131,10 +129,9 @@ def keys_there(sets: Sequence[Asked], store: Store | Memory) -> list[str]:
 def keys_in(file: Path) -> list[str] | None:
     """The keys of the runs in a table that was written; None if it cannot be read."""
     try:
-        found: list[str] = parquet.read(file, ["key"], only_sealed=True)["key"].to_pylist()
+        return list(parquet.read(file, ["key"], only_sealed=True)["key"].to_pylist())
     except (ScenarioError, KeyError):
         return None
-    return found
 
 
 def _distinct(values: Sequence[Any], texts: Sequence[str | None]) -> list[Any]:
@@ -151,8 +148,6 @@ def _distinct(values: Sequence[Any], texts: Sequence[str | None]) -> list[Any]:
 
 def _typed(values: Sequence[Any]) -> pa.Array:
     """Values as one column: of their common type, or of texts."""
-    import pyarrow as pa
-
     known = {type(value) for value in values if value is not None}
     if known == {int, float}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
@@ -183,9 +178,6 @@ class _Column:
 
     def arrow(self, name: str, rows: int) -> pa.Array:
         """The column. A reason for losses that a run does not have counts as 0."""
-        import numpy as np
-        import pyarrow as pa
-
         self._pad(rows)
         values = np.frombuffer(self._values)
         is_null = np.frombuffer(self._is_null, np.bool_)

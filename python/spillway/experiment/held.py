@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,9 @@ from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import INPUTS, check_place, is_result, taken, whole_file
 from spillway.experiment.experiment import PLUGINS, RESULTS, TABLE
 from spillway.experiment.manifest import FILE
-from spillway.experiment.work import RUNS, put
+from spillway.experiment.work import RUNS, whole_folder
 from spillway.plugins.base import Plugin
-from spillway.plugins.packing import packed
+from spillway.plugins.files import packed
 from spillway.tasks import store
 from spillway.tasks.claims import Claims
 from spillway.tasks.segment import sync
@@ -46,11 +45,15 @@ def check(folder: Path, force: bool) -> None:
     if not force:
         raise taken(folder)
     if not is_begun and not is_result(folder):
-        hint = "only what an earlier run has written is replaced"
-        raise ScenarioError(f"{folder} is not a result and is not replaced", hint)
+        raise ScenarioError(
+            f"{folder} is not a result and is not replaced",
+            "only what an earlier run has written is replaced",
+        )
     if Claims(folder / RESULTS / store.CLAIMS).others():
-        hint = "wait for it, or end it; claims of a machine that has died are in results/claims"
-        raise ScenarioError(f"another process is at work in {folder}", hint)
+        raise ScenarioError(
+            f"another process is at work in {folder}",
+            "wait for it, or end it; claims of a machine that has died are in results/claims",
+        )
 
 
 def empty(folder: Path) -> None:
@@ -76,18 +79,14 @@ def copy(source: Path, place: Path) -> None:
             shutil.copyfile(source, partial)
             sync(partial)
     if not digest(place).startswith(place.name.partition("-")[0]):
-        hint = "ask again, and do not change the file meanwhile; a damaged copy may be deleted"
-        raise SpillwayError(f"{place} is not what {source} was when it was read", hint)
+        raise SpillwayError(
+            f"{place} is not what {source} was when it was read",
+            "ask again, and do not change the file meanwhile; a damaged copy may be deleted",
+        )
 
 
 def pack(plugins: Sequence[type[Plugin]], folder: Path) -> None:
     """Copies plug-ins, unless there are copies; the folder's name tells what is in it."""
-    if folder.is_dir():
-        return
-    folder.parent.mkdir(exist_ok=True)
-    partial = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}.partial")
-    try:
-        packed(plugins, partial)
-        put(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    if not folder.is_dir():
+        with whole_folder(folder) as partial:
+            packed(plugins, partial)

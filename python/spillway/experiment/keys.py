@@ -1,10 +1,12 @@
-"""Keys by which runs are kept: all that a run's results depend on."""
+"""Keys by which runs are kept, which are all that their results depend on, and what is kept."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import tomllib
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -57,3 +59,36 @@ def meaning(value: Any) -> Any:
     if isinstance(value, str):
         return str(exact(value) or value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def record_of(summary: dict[str, Any]) -> str:
+    """A run's numbers as a store keeps them: its summary, compressed to some 1.5 kB."""
+    return squeezed(json.dumps(summary, separators=(",", ":")))
+
+
+def summary_of(record: str) -> dict[str, Any]:
+    """The summary."""
+    return dict(json.loads(unsqueezed(record)))
+
+
+def squeezed(text: str, like: str = "") -> str:
+    """A text, compressed; shorter if it is like another one, which is then needed to read it.
+
+    >>> unsqueezed(squeezed("seed = 2", "seed = 1"), "seed = 1")
+    'seed = 2'
+    """
+    compress = zlib.compressobj(6, zdict=like.encode()) if like else zlib.compressobj(6)
+    return base64.b64encode(compress.compress(text.encode()) + compress.flush()).decode()
+
+
+def unsqueezed(text: str, like: str = "") -> str:
+    """What was compressed.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    expand = zlib.decompressobj(zdict=like.encode()) if like else zlib.decompressobj()
+    try:
+        return expand.decompress(base64.b64decode(text)).decode()
+    except zlib.error as error:
+        raise ValueError(str(error)) from error

@@ -21,7 +21,6 @@ from spillway.base.arguments import ranges
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import whole_file
 from spillway.experiment import keys
-from spillway.experiment.records import squeezed, unsqueezed
 from spillway.scenario.variants import assigned, label, within
 from spillway.tasks.segment import sync
 
@@ -83,19 +82,21 @@ class Asked:
 
     def varied(self) -> list[str]:
         """The keys that are varied."""
-        return list(dict.fromkeys(key for each in self.entries for key in _keys(each)))
+        return list(
+            dict.fromkeys(key for each in self.entries for key in assigned(each.assignments))
+        )
 
     def labels(self) -> list[str]:
         """What distinguishes the variants, in their order."""
-        keys = self.varied()
+        varied = self.varied()
         found = []
         for each in self.entries:
             own = assigned(each.assignments)
-            if not set(keys) <= own.keys():
+            if not set(varied) <= own.keys():
                 # It was asked for when another key was varied, and has its own value of this one.
                 values = document(each.text)
-                own = {key: _told(within(values, key)) for key in keys} | own
-            found.append(label(keys, own))
+                own = {key: _told(within(values, key)) for key in varied} | own
+            found.append(label(varied, own))
         counts = Counter(found)
         return [
             name if counts[name] == 1 else f"{name} {each.key[:6]}".strip()
@@ -138,14 +139,16 @@ class Manifest:
         except (ValueError, KeyError, TypeError, RecursionError):
             is_right, found = False, {}
         if not is_right:
-            hint = (
-                "move it away and ask for the same again: its runs are in results/, and are found"
+            raise ScenarioError(
+                f"{file} is damaged, or was changed by hand",
+                "move it away and ask for the same again: its runs are in results/, and are found",
             )
-            raise ScenarioError(f"{file} is damaged, or was changed by hand", hint)
         if found["format"] > FORMAT:
             text = f"{folder} was written by Spillway {found['version']}, this is"
-            hint = "read it with that version, or a newer one"
-            raise ScenarioError(f"{text} {core.__version__}, which cannot read it", hint)
+            raise ScenarioError(
+                f"{text} {core.__version__}, which cannot read it",
+                "read it with that version, or a newer one",
+            )
         sets = tuple(map(_asked, found["sets"]))
         return cls(found["version"], found["results"], sets)
 
@@ -259,10 +262,6 @@ def _told(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _keys(entry: Entry) -> list[str]:
-    return list(assigned(entry.assignments))
-
-
 def _digest(found: object) -> str:
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
@@ -282,7 +281,7 @@ def _written(asked: Asked) -> dict[str, Any]:
                 "seeds": ranges(each.seeds),
                 "plugins": each.plugins,
                 "name": each.name,
-                "text": "" if each.text == like else squeezed(each.text, like),
+                "text": "" if each.text == like else keys.squeezed(each.text, like),
             }
             for each in asked.entries
         ],
@@ -294,7 +293,7 @@ def _asked(found: dict[str, Any]) -> Asked:
     entries = (
         Entry(
             tuple(each["set"]),
-            unsqueezed(each["text"], like) if each["text"] else like,
+            keys.unsqueezed(each["text"], like) if each["text"] else like,
             each["key"],
             each["cost"],
             tuple(seed for low, high in each["seeds"] for seed in range(low, high + 1)),

@@ -21,8 +21,10 @@ from spillway.show.report import Document, Section
 
 def _about(place: Path, document: Document) -> Document:
     if document:
-        hint = "run it again: `spillway compare ... --out DIR`"
-        raise ScenarioError(f"{place} is a comparison of an older version", hint)
+        raise ScenarioError(
+            f"{place} is a comparison of an older version",
+            "run it again: `spillway compare ... --out DIR`",
+        )
     return {"of": load(place)}
 
 

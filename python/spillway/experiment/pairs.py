@@ -11,8 +11,7 @@ from spillway.base.arguments import check_once
 from spillway.base.errors import ScenarioError
 from spillway.experiment.keys import meaning
 from spillway.experiment.manifest import Asked, document
-from spillway.experiment.pair import Pair
-from spillway.experiment.statistics import Measured, difference, sure
+from spillway.experiment.statistics import Measured, Pair, difference, sure
 from spillway.result.metrics import Metric
 from spillway.scenario.variants import assigned, at
 
@@ -116,9 +115,11 @@ def baselines(asked: Asked, against: Sequence[str]) -> dict[int, int]:
         plain = [base for base in same if len(entries[base].assignments) == fewest]
         if len(plain) > 1:
             names = ", ".join(labels[base] for base in plain)
-            hint = "name more of its keys: against={...}"
-            typed = "name more of its keys: --against is repeatable"
-            raise ScenarioError(f"several variants have {told}: {names}", hint, typed=typed)
+            raise ScenarioError(
+                f"several variants have {told}: {names}",
+                "name more of its keys: against={...}",
+                typed="name more of its keys: --against is repeatable",
+            )
         if plain:
             found[place] = plain[0]
     if not found:

@@ -41,9 +41,9 @@ Style = dict[str, Any]
 def check(file: Path, variants: int = 1) -> None:
     """Refuses a file that a figure cannot be written to, before any run."""
     if variants > MOST_VARIANTS:
-        text = f"{variants:,} variants are too many for a figure"
         raise ScenarioError(
-            text, f"{MOST_VARIANTS} are the most; without a figure there may be more"
+            f"{variants:,} variants are too many for a figure",
+            f"{MOST_VARIANTS} are the most; without a figure there may be more",
         )
     if file.suffix not in _FORMATS:
         raise ScenarioError(f"{file} is not a figure", f"its name ends in {', '.join(_FORMATS)}")
@@ -145,80 +145,48 @@ def _about(title: str, kind: str, first: Sequence[Summary]) -> str:
 # Up to a dozen variants --------------------------------------------------------------------------
 
 
-def _side_by_side(
-    panels: Sequence[_Panel],
-    labels: Sequence[str],
-    note: str,
-) -> Figure:
+def _side_by_side(panels: Sequence[_Panel], labels: Sequence[str], note: str) -> Figure:
     """Panels over categories, with all variants beside each other within each.
 
     No lines join the markers, since there is nothing between two percentiles.
     """
-    from matplotlib.lines import Line2D
-
-    styles: list[Style] = [
-        {"color": colour, "marker": marker}
-        for colour, marker, _ in zip(COLOURS, MARKERS, labels, strict=False)
-    ]
+    styles = [_style(place) for place in range(len(labels))]
     most = max(len(panel.points) for panel in panels)
     figure, axes = _grid_of(panels, max(2.7, 0.5 + 0.075 * most * len(labels)), 3.6)
     for axis, panel in zip(axes, panels, strict=True):
-        for x, point in enumerate(panel.points):
-            if x % 2:
-                axis.axvspan(x - 0.5, x + 0.5, color="#F5F5F5", linewidth=0, zorder=0)
-            step = min(0.14, 0.8 / len(labels))
-            for place, style in enumerate(styles):
-                at = x + step * (place - (len(labels) - 1) / 2)
-                _mark(axis, at, point, place, style, is_row=False)
-        names = [point.metric.point for point in panel.points]
-        axis.set_xticks(range(len(panel.points)), names)
-        axis.set_xlim(-0.5, len(panel.points) - 0.5)
-        axis.tick_params(axis="x", length=0)
-        axis.grid(axis="y", color="#DDDDDD", linewidth=0.7)
+        marks = [[(point, *each) for each in enumerate(styles)] for point in panel.points]
+        _bands(axis, marks, min(0.14, 0.8 / len(labels)), is_row=False)
+        axis.set_xticks(range(len(marks)), [point.metric.point for point in panel.points])
+        axis.set_xlim(-0.5, len(marks) - 0.5)
     _scales(axes, panels, "y")
-    handles = [Line2D([], [], linestyle="none", markersize=5.5, **style) for style in styles]
-    _finish(figure, handles, labels, note)
+    _finish(figure, styles, labels, note)
     return figure
 
 
 # More than that ----------------------------------------------------------------------------------
 
 
-def _strips(
-    panels: Sequence[_Panel],
-    labels: Sequence[str],
-    note: str,
-) -> Figure:
+def _strips(panels: Sequence[_Panel], labels: Sequence[str], note: str) -> Figure:
     """A strip for every variant, named at its left; colours and markers stand for percentiles."""
-    from matplotlib.lines import Line2D
-
     names = [textwrap.fill(label, 44) for label in labels]
     lines = sum(0.1 + 0.16 * max(2, 1 + name.count("\n")) for name in names)
     longest = max(len(line) for name in names for line in name.split("\n"))
     every = [point.metric for panel in panels for point in panel.points]
-    points = list(dict.fromkeys(metric.point for metric in every))
-    styles: dict[str, Style] = {
-        name: {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
-        for place, name in enumerate(points)
-    }
+    points = dict.fromkeys(metric.point for metric in every)
+    styles = {name: _style(place) for place, name in enumerate(points)}
     figure, axes = _grid_of(panels, 2.3, 1.0 + lines, 0.07 * longest, sharey=True)
     for axis, panel in zip(axes, panels, strict=True):
-        for row in range(len(names)):
-            if row % 2:
-                axis.axhspan(row - 0.5, row + 0.5, color="#F5F5F5", linewidth=0, zorder=0)
-            step = min(0.18, 0.7 / len(panel.points))
-            for place, point in enumerate(panel.points):
-                at = row + step * (place - (len(panel.points) - 1) / 2)
-                _mark(axis, at, point, row, styles[point.metric.point], is_row=True)
+        marks = [
+            [(point, row, styles[point.metric.point]) for point in panel.points]
+            for row in range(len(names))
+        ]
+        _bands(axis, marks, min(0.18, 0.7 / len(panel.points)), is_row=True)
         axis.set_yticks(range(len(names)), names, fontsize=8)
         axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.tick_params(axis="y", length=0)
-        axis.grid(axis="x", color="#DDDDDD", linewidth=0.7)
     _scales(axes, panels, "x")
     # A metric that is alone in its panel has the panel's name.
     told = [name for name in points if name]
-    handles = [Line2D([], [], linestyle="none", markersize=5.5, **styles[name]) for name in told]
-    _finish(figure, handles, told, note)
+    _finish(figure, [styles[name] for name in told], told, note)
     return figure
 
 
@@ -249,6 +217,26 @@ def _grid_of(
             color=_QUIET,
         )
     return figure, axes
+
+
+def _style(place: int) -> Style:
+    """A colour and a marker; after the last ones they begin anew."""
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _bands(
+    axis: Axes, marks: Sequence[Sequence[tuple[Measured, int, Style]]], step: float, *, is_row: bool
+) -> None:
+    """A band for every category, with its marks beside each other at this distance."""
+    span = axis.axhspan if is_row else axis.axvspan
+    for place, those in enumerate(marks):
+        if place % 2:
+            span(place - 0.5, place + 0.5, color="#F5F5F5", linewidth=0, zorder=0)
+        for number, (point, variant, style) in enumerate(those):
+            at = place + step * (number - (len(those) - 1) / 2)
+            _mark(axis, at, point, variant, style, is_row=is_row)
+    axis.tick_params(axis="y" if is_row else "x", length=0)
+    axis.grid(axis="x" if is_row else "y", color="#DDDDDD", linewidth=0.7)
 
 
 def _mark(
@@ -336,14 +324,16 @@ def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:
     drawing.log_ticks(axis, along, is_wide=top >= 200)
 
 
-def _finish(figure: Figure, handles: Sequence[Any], labels: Sequence[str], note: str) -> None:
+def _finish(figure: Figure, styles: Sequence[Style], labels: Sequence[str], note: str) -> None:
     """Adds the legend below the plot, for which the figure grows, and a note about the plot.
 
     The legend has as many columns as fit. A label that is wider than the figure is continued on
     another line.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.lines import Line2D
 
+    handles = [Line2D([], [], linestyle="none", markersize=5.5, **style) for style in styles]
     canvas: Any = FigureCanvasAgg(figure)
     renderer = canvas.get_renderer()
     room = 0.98 * figure.get_figwidth() * figure.dpi

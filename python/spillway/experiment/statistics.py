@@ -168,6 +168,53 @@ def sure(chances: Sequence[float]) -> list[bool]:
     return found
 
 
+@dataclass(frozen=True)
+class Pair:
+    """One metric of a variant, beside the baseline's."""
+
+    place: int
+    """The variant's index."""
+    label: str
+    """The variant."""
+    against: str
+    """Its baseline."""
+    metric: str
+    is_identical: bool
+    """Whether both came to the same with every seed."""
+    less_is_better: bool
+    found: Difference
+
+    @property
+    def told(self) -> str:
+        """What can be said: "below", "above", "identical", "none shown" or "too few seeds"."""
+        by = self.found
+        if self.is_identical:
+            return "identical"
+        if by.difference is None or by.half is None:
+            return "too few seeds"
+        if not by.is_sure:
+            return "none shown"
+        return "below" if by.difference < 0 else "above"
+
+    def row(self) -> dict[str, Any]:
+        """It as a document: differences and intervals in the metric's unit, and as fractions."""
+        by = self.found
+        ends = None
+        if by.difference is not None and by.half is not None:
+            ends = (by.difference - by.half, by.difference + by.half)
+        return {
+            "label": self.label,
+            "against": self.against,
+            "metric": self.metric,
+            "n": by.n,
+            "baseline": by.baseline,
+            "difference": by.difference,
+            "interval": ends,
+            "relative": by.relative,
+            "told": self.told,
+        }
+
+
 def best(columns: Sequence[Measured], repeated: Sequence[bool]) -> list[int | None]:
     """For each metric the index of the variant that is marked as best, if there is one.
 
@@ -213,12 +260,6 @@ _NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run"
 
 def _compared(summary: Summary) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key not in _NOT_COMPARED}
-
-
-def are_identical(summaries: Sequence[Summary]) -> bool:
-    """Whether several seeds came to the same in everything, so that nothing was drawn."""
-    compared = [_compared(summary) for summary in summaries]
-    return len(compared) > 1 and all(each == compared[0] for each in compared)
 
 
 @dataclass(frozen=True)
@@ -271,7 +312,7 @@ def across_seeds(summaries: Sequence[Summary]) -> dict[str, Any]:
 
     return {
         "seeds": [summary["seed"] for summary in summaries],
-        "identical": are_identical(summaries),
+        "identical": len(compared) > 1 and all(each == compared[0] for each in compared),
         "n": combined(compared, len, empty=0),
         "mean": combined(compared, statistics.fmean),
         "interval": combined(compared, interval),

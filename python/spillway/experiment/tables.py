@@ -3,54 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from spillway.experiment.pair import Pair
-from spillway.experiment.statistics import Measured, mean
+from spillway.experiment.statistics import Measured, Pair, mean
 from spillway.result.metrics import Metric
 from spillway.show.tables import FEW, SHOWN, STATUS_STYLES, SideBySide
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What is shown of an experiment."""
+def experiment(
+    *,
+    name: str,
+    status: str,
+    seeds: Sequence[int],
+    labels: Sequence[str],
+    counts: Sequence[int],
+    total: int,
+    columns: Sequence[Measured],
+    marked: Sequence[int | None],
+    identical: Sequence[bool],
+    folder: Path | None,
+) -> RenderableType:
+    """Variants side by side: the means over their seeds, with intervals.
 
-    name: str
-    status: str
-    seeds: Sequence[int]
-    labels: Sequence[str]
-    """Of all variants; what follows has one entry for each of them."""
-    counts: Sequence[int]
-    """How many runs are there."""
-    total: int
-    """How many runs are asked for, of all variants together."""
-    columns: Sequence[Measured]
-    marked: Sequence[int | None]
-    """For each column the variant that is best."""
-    identical: Sequence[bool]
-    """Whether all runs came to the same."""
-    folder: Path | None
-
-
-def experiment(shown: Seen) -> RenderableType:
-    """Variants side by side: the means over their seeds, with intervals."""
-    title = _experiment_title(shown)
-    if not sum(shown.counts):
+    Args:
+        name: The scenario's name.
+        status: The experiment's.
+        seeds: All seeds.
+        labels: Of all variants; `counts` and `identical` have one entry for each of them.
+        counts: How many runs are there.
+        total: How many runs are asked for, of all variants together.
+        columns: The metrics.
+        marked: For each column the variant that is best.
+        identical: Whether all runs came to the same.
+        folder: Where it is kept, if it is.
+    """
+    of = _counted(seeds, counts, total)
+    title = Text.assemble((name, "bold"), f"  {of}  ", (status, STATUS_STYLES[status]))
+    if not sum(counts):
         return title
-    columns, marked = shown.columns, shown.marked
+    if min(counts) != max(counts):
+        labels = [f"{each} n={count}" for each, count in zip(labels, counts, strict=True)]
     metrics = [column.metric for column in columns]
-    labels = _labels(shown)
-    same = shown.identical
     judged = [metric for metric in metrics if metric.less_is_better]
     won = [metric.name for metric, place in zip(metrics, marked, strict=True) if place is not None]
     cells = [
         [
             # What is one run several times has no interval.
-            _cell(column, place, place == marked[number], is_repeated=same[place])
+            _cell(column, place, place == marked[number], is_repeated=identical[place])
             for place in range(len(labels))
         ]
         for number, column in enumerate(columns)
@@ -59,14 +61,14 @@ def experiment(shown: Seen) -> RenderableType:
     if won:
         sure = "95%" if len(judged) == 1 else f"95% for all {len(judged)} metrics together"
         parts.append(Text(f"bold green ({', '.join(won)}): {_WON} (Student's t, {sure})", "dim"))
-    if any(same):
-        which = ", ".join(label for label, one in zip(labels, same, strict=True) if one)
+    if any(identical):
+        which = ", ".join(label for label, one in zip(labels, identical, strict=True) if one)
         parts.append(Text(f"identical in all seeds ({which}): {_SAME}", "dim"))
     if any(any(column.few) for column in columns):
-        of = "in a run" if len(shown.seeds) == 1 else "in one of the runs"
+        of = "in a run" if len(seeds) == 1 else "in one of the runs"
         parts.append(Text(f"{FEW} fewer than 10 flows, or queries, beyond it {of}", "dim"))
-    if shown.folder is not None:
-        parts.append(Text(f"kept in {shown.folder}", "dim"))
+    if folder is not None:
+        parts.append(Text(f"kept in {folder}", "dim"))
     return Group(*parts)
 
 
@@ -77,28 +79,16 @@ _SAME = (
 )
 
 
-def _experiment_title(shown: Seen) -> Text:
+def _counted(seeds: Sequence[int], counts: Sequence[int], total: int) -> str:
     """What was run, and how much of it."""
-    counts, done = shown.counts, sum(shown.counts)
-    if len(shown.seeds) == 1:
-        of = f"seed {shown.seeds[0]}"
+    if len(seeds) == 1:
+        of = f"seed {seeds[0]}"
     elif min(counts) == max(counts):
         of = f"n = {counts[0]} seeds, mean ± 95% interval"
     else:
         of = "n seeds, mean ± 95% interval"
-    if done < shown.total:
-        of += f", {done} of {shown.total} runs"
-    title = Text.assemble((shown.name, "bold"), f"  {of}  ")
-    title.append(shown.status, STATUS_STYLES[shown.status])
-    return title
-
-
-def _labels(shown: Seen) -> Sequence[str]:
-    """The names of variants, with the number of runs where these differ."""
-    counts = shown.counts
-    if min(counts) == max(counts):
-        return shown.labels
-    return [f"{name} n={count}" for name, count in zip(shown.labels, counts, strict=True)]
+    done = sum(counts)
+    return of if done == total else f"{of}, {done} of {total} runs"
 
 
 def _cell(column: Measured, place: int, is_best: bool, is_repeated: bool) -> Text:

@@ -90,11 +90,17 @@ def checked(plugin: type[Any]) -> list[Module]:
         raise _not_kept(plugin, "it is made in a function, on whose variables it may depend")
     for module in own:
         if module.text is None:
-            hint = "helper modules are files of Python in UTF-8"
-            raise _not_kept(plugin, f"{module.path} is no text of Python", hint)
+            raise _not_kept(
+                plugin,
+                f"{module.path} is no text of Python",
+                "helper modules are files of Python in UTF-8",
+            )
         if _read(module.path) != module.text:
-            hint = "start Python anew, so that the file is imported as it is now"
-            raise _not_kept(plugin, f"{module.path} has changed since it was imported", hint)
+            raise _not_kept(
+                plugin,
+                f"{module.path} has changed since it was imported",
+                "start Python anew, so that the file is imported as it is now",
+            )
     if not _defines(own[0], plugin.__qualname__.partition(".")[0]):
         raise _not_kept(plugin, f"it is not in the text of {own[0].path}")
     return own

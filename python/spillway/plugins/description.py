@@ -1,20 +1,23 @@
-"""The description of a plug-in's class that the simulator needs."""
+"""The description of a plug-in's class that the simulator needs.
+
+Its parameters are its annotated attributes, as keys of a scenario.
+"""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.plugins.base import ROOMS, Plugin
-from spillway.plugins.parameters import Parameter, parameters_of
 
 _BASES = "Sharing, Aqm, CongestionControl and Tagger"
 _KEYS = {
@@ -23,6 +26,31 @@ _KEYS = {
     "transport": "transport.kind",
     "tagging": "transport.tagging",
 }
+
+
+Read = Callable[[Any], Any]
+"""Converts a scenario's value to that of the attribute; `None` if it is not valid."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A key of a scenario that becomes an attribute."""
+
+    name: str
+    takes: str
+    default: Any
+    meaning: str
+    read: Read
+
+    def value(self, path: str, given: Any) -> Any:
+        """The attribute's value for a given value. The key is in the section at `path`."""
+        value = self.read(given)
+        if value is None:
+            key = f"{path}.{self.name}" if path else self.name
+            raise ScenarioError(
+                f"{key}: {json.dumps(given)} is not valid; expected {self.takes}", path=key
+            )
+        return value
 
 
 @dataclass(frozen=True)
@@ -124,8 +152,10 @@ def describe(plugin: type[Plugin]) -> Description:
         problem = f"the id of {name} is {plugin.id!r}" if plugin.id else f"{name} has no id"
         raise ScenarioError(problem, f'give the class one: id = "my-{room}"')
     if plugin.id in _built_in(room):
-        hint = f'call it something else: id = "my-{plugin.id}"'
-        raise ScenarioError(f"the id of {name}, {plugin.id!r}, is taken in {room}", hint)
+        raise ScenarioError(
+            f"the id of {name}, {plugin.id!r}, is taken in {room}",
+            f'call it something else: id = "my-{plugin.id}"',
+        )
     hooks = [
         hook
         for hook, theirs in inspect.getmembers(base, inspect.isfunction)
@@ -135,15 +165,17 @@ def describe(plugin: type[Plugin]) -> Description:
     _check_flags(plugin, base)
     if not any(hook in hooks for hook in needed):
         kind = base.__name__
-        hint = f"every plug-in that derives from {kind} must have {' or '.join(needed)}"
-        raise ScenarioError(f"{name} has no {' and no '.join(needed)}", hint)
-    parameters = parameters_of(plugin, base)
+        raise ScenarioError(
+            f"{name} has no {' and no '.join(needed)}",
+            f"every plug-in that derives from {kind} must have {' or '.join(needed)}",
+        )
+    parameters = _parameters_of(plugin, base)
     taken = _taken(room)
     for parameter in parameters:
         if parameter.name in taken:
-            hint = "call it something else"
             raise ScenarioError(
-                f"the parameter {parameter.name} of {name} is a key of every {room} already", hint
+                f"the parameter {parameter.name} of {name} is a key of every {room} already",
+                "call it something else",
             )
     return Description(plugin, room, plugin.id, hooks, parameters)
 
@@ -231,3 +263,92 @@ def _taken(room: str) -> set[str]:
         return {"kind"}
     entries = {entry["id"]: entry for entry in json.loads(core.catalogue())[room]}
     return {"kind", "name", "base_rtt", *(key["name"] for key in entries["newreno"]["keys"])}
+
+
+# Parameters ---------------------------------------------------------------------------------------
+
+
+def _parameters_of(plugin: type, base: type) -> list[Parameter]:
+    """The annotated attributes that a plug-in's class adds to those of its base class.
+
+    The text in `Annotated` is the parameter's meaning. Class variables, and attributes that begin
+    with an underscore, are not parameters.
+    """
+    try:
+        hints = get_type_hints(plugin, include_extras=True)
+    except NameError as error:
+        raise ScenarioError(
+            f"the annotations of {plugin.__name__} cannot be read: {error}"
+        ) from error
+    between = plugin.__mro__[: plugin.__mro__.index(base)]
+    names = dict.fromkeys(
+        name for cls in reversed(between) for name in vars(cls).get("__annotations__", {})
+    )
+    found = []
+    for name in names:
+        hint = hints[name]
+        if name.startswith("_") or name == "id" or get_origin(hint) is ClassVar or hint is ClassVar:
+            continue
+        found.append(_parameter(plugin, name, hint))
+    return found
+
+
+def _parameter(plugin: type, name: str, hint: Any) -> Parameter:
+    meaning = ""
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        meaning = next((note for note in notes if isinstance(note, str)), "")
+    whose = f"the parameter {name} of {plugin.__name__}"
+    kind = _kind(hint)
+    if kind is None:
+        raise ScenarioError(
+            f"{whose} is annotated {hint}, which no key can be",
+            "bool, int, float, str, a Literal of texts, or tuple[float, ...] are",
+        )
+    takes, read = kind
+    if not hasattr(plugin, name):
+        raise ScenarioError(f"{whose} has no default", f"give it one: {name}: ... = ...")
+    default = getattr(plugin, name)
+    value = read(list(default) if isinstance(default, tuple) else default)
+    if value is None:
+        raise ScenarioError(f"the default of {whose}, {default!r}, is not {takes}")
+    return Parameter(name, takes, value, meaning, read)
+
+
+def _kind(hint: Any) -> tuple[str, Read] | None:
+    """The values that a key with this annotation accepts, and how they are converted."""
+    if hint in _KINDS:
+        return _KINDS[hint]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal and all(isinstance(choice, str) for choice in inner):
+        takes = " or ".join(json.dumps(choice) for choice in inner)
+        return takes, lambda given: given if given in inner else None
+    if origin in (tuple, list) and inner[:1] and inner[0] in _KINDS:
+        takes, read = _KINDS[inner[0]]
+        return f"a list, each item {takes}", lambda given: _items(given, read)
+    return None
+
+
+def _items(given: Any, read: Read) -> tuple[Any, ...] | None:
+    """A list as a tuple, which objects cannot change for one another."""
+    if not isinstance(given, (list, tuple)):
+        return None
+    values = tuple(read(item) for item in given)
+    return None if None in values else values
+
+
+def _number(given: Any) -> float | None:
+    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    return float(given) if is_number and math.isfinite(given) else None
+
+
+def _of(kind: type) -> Read:
+    return lambda given: given if type(given) is kind else None
+
+
+_KINDS: dict[Any, tuple[str, Read]] = {
+    bool: ("true or false", _of(bool)),
+    int: ("a whole number", _of(int)),
+    float: ("a number", _number),
+    str: ("a text", _of(str)),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from spillway.base.arguments import check_once, items
 from spillway.base.errors import ScenarioError
@@ -188,23 +188,10 @@ def _names(runs: Sequence[Summary], table: str) -> list[str]:
 
 
 def _of_class(name: str) -> Iterator[Metric]:
-    def row(run: Summary) -> Summary:
-        found: Summary = run["fct_slowdown"].get(name, {})
-        return found
+    def row(run: Summary) -> Any:
+        return run["fct_slowdown"].get(name, {})
 
-    for point, key in _SLOWDOWNS.items():
-        yield Metric(
-            f"{name}.{point}",
-            f"{name}\n{point}",
-            _value(row, key),
-            "number",
-            name,
-            point,
-            "slowdown",
-            "slowdown",
-            less_is_better=True,
-            is_few=_is_few(row, key),
-        )
+    yield from _points(name, row, "slowdown", "slowdown")
     for point, (key, heading) in _COUNTS.items():
         yield Metric(
             f"{name}.{point}",
@@ -218,19 +205,22 @@ def _of_class(name: str) -> Iterator[Metric]:
         )
 
 
-def _of_times(name: str, row: Row) -> Iterator[Metric]:
+def _points(
+    name: str, row: Row, unit: str, kind: str, of: str = "", scale: float = 1.0
+) -> Iterator[Metric]:
+    """The mean, the percentiles and the maximum in a row of a run."""
     for point, key in _SLOWDOWNS.items():
         yield Metric(
             f"{name}.{point}",
-            f"{name}\n{point}, ms",
-            _value(row, key, 1e-3),
+            f"{name}\n{point}{of}",
+            _value(row, key, scale),
             "number",
             name,
             point,
-            "completion time, ms",
-            "queries",
+            unit,
+            kind,
             less_is_better=True,
-            is_few=_is_few(row, key),
+            is_few=lambda run, key=key: key in row(run).get("few_samples", ()),  # type: ignore[misc]
         )
 
 
@@ -240,21 +230,25 @@ def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
         read = _value(lambda run: run["fct_slowdown"]["all"], key)
         is_better = point != "flows"
         yield Metric(point, heading, read, "count", panel, "all", "flows", "", is_better)
-    for key, heading in (
-        ("timeouts", "timeouts"),
-        ("marks", "packets\nmarked"),
-        ("retransmitted_packets", "packets\nsent again"),
-    ):
-        metric = Metric(key, heading, _value(lambda run: run, key), "count", "", "")
-        unit = "timeouts" if key == "timeouts" else "packets"
-        yield replace(metric, panel=metric.name, unit=unit, less_is_better=key == "timeouts")
-    lost = Metric("drops", "packets\nlost", lambda run: sum(run["drops"].values()), "count", "", "")
-    yield replace(lost, panel=lost.name, unit="packets")
+    whole: dict[str, tuple[str, str, Callable[[Summary], float | None]]] = {
+        "timeouts": ("timeouts", "timeouts", lambda run: run.get("timeouts")),
+        "marks": ("packets\nmarked", "packets", lambda run: run.get("marks")),
+        "retransmitted_packets": (
+            *("packets\nsent again", "packets"),
+            lambda run: run.get("retransmitted_packets"),
+        ),
+        "drops": ("packets\nlost", "packets", lambda run: sum(run["drops"].values())),
+    }
+    for key, (heading, unit, read) in whole.items():
+        metric = Metric(key, heading, read, "count", "", "", unit)
+        yield replace(metric, panel=metric.name, less_is_better=key == "timeouts")
     yield from _of_buffers(runs)
-    yield from _of_times("queries", lambda run: run["query_us"])
+    times: dict[str, Row] = {"queries": lambda run: run["query_us"]}
     if any("job_us" in run for run in runs):
-        yield from _of_times("jobs", lambda run: run.get("job_us", {}).get("all", {}))
-        yield from _of_times("iterations", lambda run: run.get("iteration_us", {}).get("all", {}))
+        times["jobs"] = lambda run: run.get("job_us", {}).get("all", {})
+        times["iterations"] = lambda run: run.get("iteration_us", {}).get("all", {})
+    for name, row in times.items():
+        yield from _points(name, row, "completion time, ms", "queries", ", ms", 1e-3)
     for name in _names(runs, "goodput_gbps"):
         yield Metric(
             "goodput" if name == "all" else f"goodput.{name}",
@@ -299,7 +293,3 @@ def _value(row: Row, key: str, scale: float = 1.0) -> Callable[[Summary], float 
         return None if value is None else value * scale
 
     return read
-
-
-def _is_few(row: Row, key: str) -> Callable[[Summary], bool]:
-    return lambda run: key in row(run).get("few_samples", ())

@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class _Table(property):
+    """A table as an attribute of results."""
+
+    def __init__(self, about: str) -> None:
+        super().__init__(self._read)
+        self.__doc__ = about
+
+    def __set_name__(self, _: type[Result], name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: Result | None, owner: type[Result] | None = None) -> pa.Table:
+        return super().__get__(result, owner)
+
+    def _read(self, result: Result) -> pa.Table:
+        return result.table(self._name)
+
+
 class Result:
     """A run's summary, its scenario with every value written out, and its tables.
 
@@ -76,83 +93,23 @@ class Result:
         """Whether the run is "complete", or ended as "stopped", "deadlock" or "interrupted"."""
         return str(self.summary["status"])
 
-    # Every table has a property of its own, written out so that editors complete its name and type
-    # checkers know its type. A test compares them with the core's list.
-
-    @property
-    def flows(self) -> pa.Table:
-        """A row for every flow."""
-        return self.table("flows")
-
-    @property
-    def queues(self) -> pa.Table:
-        """Samples of queues, every `record.queue_interval`."""
-        return self.table("queues")
-
-    @property
-    def switches(self) -> pa.Table:
-        """Samples of what switches hold as a whole, at the same times."""
-        return self.table("switches")
-
-    @property
-    def drops(self) -> pa.Table:
-        """A row for every lost packet."""
-        return self.table("drops")
-
-    @property
-    def jobs(self) -> pa.Table:
-        """A row for every iteration of a job, where there are jobs."""
-        return self.table("jobs")
-
-    @property
-    def pauses(self) -> pa.Table:
-        """A row for every pause, with `record.pauses`."""
-        return self.table("pauses")
-
-    @property
-    def decisions(self) -> pa.Table:
-        """The first `record.decisions` decisions about arrivals."""
-        return self.table("decisions")
-
-    @property
-    def oracle_trace(self) -> pa.Table:
-        """Arrivals at switches with `sharing = "lqd"`, and their fates."""
-        return self.table("oracle_trace")
-
-    @property
-    def windows(self) -> pa.Table:
-        """Samples of the windows of the flows in `record.windows`."""
-        return self.table("windows")
-
-    @property
-    def links(self) -> pa.Table:
-        """The utilisation of links in every `record.link_interval`."""
-        return self.table("links")
-
-    @property
-    def ports(self) -> pa.Table:
-        """Samples of ports, every `record.port_interval`."""
-        return self.table("ports")
-
-    @property
-    def port_classes(self) -> pa.Table:
-        """The samples of ports, by class of flow."""
-        return self.table("port_classes")
-
-    @property
-    def aqm(self) -> pa.Table:
-        """Samples of the numbers by which AQMs mark, every `record.aqm_interval`."""
-        return self.table("aqm")
-
-    @property
-    def bursts(self) -> pa.Table:
-        """Bursts of ports, with `record.bursts`."""
-        return self.table("bursts")
-
-    @property
-    def history(self) -> pa.Table:
-        """What switches with `sharing = "smartbuf"` had learned at the end."""
-        return self.table("history")
+    # Every table has an attribute of its own, written out so that editors complete its name and
+    # type checkers know its type. A test compares them with the core's list.
+    flows = _Table("A row for every flow.")
+    queues = _Table("Samples of queues, every `record.queue_interval`.")
+    switches = _Table("Samples of what switches hold as a whole, at the same times.")
+    drops = _Table("A row for every lost packet.")
+    jobs = _Table("A row for every iteration of a job, where there are jobs.")
+    pauses = _Table("A row for every pause, with `record.pauses`.")
+    decisions = _Table("The first `record.decisions` decisions about arrivals.")
+    oracle_trace = _Table('Arrivals at switches with `sharing = "lqd"`, and their fates.')
+    windows = _Table("Samples of the windows of the flows in `record.windows`.")
+    links = _Table("The utilisation of links in every `record.link_interval`.")
+    ports = _Table("Samples of ports, every `record.port_interval`.")
+    port_classes = _Table("The samples of ports, by class of flow.")
+    aqm = _Table("Samples of the numbers by which AQMs mark, every `record.aqm_interval`.")
+    bursts = _Table("Bursts of ports, with `record.bursts`.")
+    history = _Table('What switches with `sharing = "smartbuf"` had learned at the end.')
 
     def table(self, name: str) -> pa.Table:
         """One of the tables.

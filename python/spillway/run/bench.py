@@ -217,8 +217,10 @@ def named(cases: Iterable[Case], names: Iterable[str]) -> list[Case]:
     by_name = {case.name: case for case in cases}
     for name in names:
         if name not in by_name:
-            hint = meant(name, by_name, f"there are {', '.join(by_name)}")
-            raise ScenarioError(f"there is nothing to measure called {name!r}", hint)
+            raise ScenarioError(
+                f"there is nothing to measure called {name!r}",
+                meant(name, by_name, f"there are {', '.join(by_name)}"),
+            )
     return [by_name[name] for name in names]
 
 

@@ -99,7 +99,7 @@ def run_to(
     Without `out` tables are kept in memory, or dropped if `keep` is false.
     """
     if out is None:
-        return _simulate(*read_with_inputs(scenario), Kept() if keep else Dropped(), progress)
+        return _simulate(*read_with_inputs(scenario), Kept() if keep else Streamed(), progress)
     with OutputFolder(out, force) as output:
         result = run_into(output.partial, scenario, progress)
     result.folder = output.place
@@ -128,37 +128,19 @@ def run_whole(scenario: Scenario, report: Report) -> Result:
     return result
 
 
-class Dropped:
-    """Keeps nothing."""
-
-    rows = _ROW_GROUP
-    """The number of rows at which a table should be taken."""
-
-    def take(self, simulation: core.Simulation) -> None:
-        """Drops the rows recorded so far."""
-        for name in simulation.tables():
-            simulation.take(name)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """None."""
-        return {}
-
-
 class Kept:
     """Keeps tables in memory."""
 
     rows = sys.maxsize
 
     def __init__(self) -> None:
-        from spillway.base import arrow
-
-        self._arrow = arrow
         self._tables: dict[str, pa.Table] = {}
 
     def take(self, simulation: core.Simulation) -> None:
         """Takes all rows, once, at the end."""
-        for name in simulation.tables():
-            self._tables[name] = self._arrow.table(simulation.take(name))
+        from spillway.base import arrow
+
+        self._tables = {name: arrow.table(simulation.take(name)) for name in simulation.tables()}
 
     def tables(self) -> dict[str, pa.Table]:
         """All tables, in the memory in which the simulator wrote them."""
@@ -166,14 +148,12 @@ class Kept:
 
 
 class Streamed:
-    """Writes tables to a folder, in groups of rows."""
+    """Writes those of these names to a folder, in groups of rows; others are dropped."""
 
     rows = _ROW_GROUP
+    """The number of rows at which a table should be taken."""
 
-    def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        from spillway.base import arrow
-
-        self._arrow = arrow
+    def __init__(self, folder: Path = Path(), names: Iterable[str] = ()) -> None:
         self._folder = folder
         self._names = tuple(names)
         self._open = contextlib.ExitStack()
@@ -182,9 +162,12 @@ class Streamed:
     def take(self, simulation: core.Simulation) -> None:
         """Writes the rows recorded so far."""
         for name in simulation.tables():
-            table = self._arrow.table(simulation.take(name))
+            columns = simulation.take(name)
             if name not in self._names:
                 continue
+            from spillway.base import arrow
+
+            table = arrow.table(columns)
             if name not in self._writers:
                 writer = parquet.Writer(self._folder / f"{name}.parquet", table.schema)
                 self._writers[name] = self._open.enter_context(writer)
@@ -202,7 +185,7 @@ class Streamed:
         self._open.__exit__(*error)
 
 
-Sink: TypeAlias = Dropped | Kept | Streamed
+Sink: TypeAlias = Kept | Streamed
 """A destination for the rows of tables."""
 
 

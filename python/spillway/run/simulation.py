@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from operator import index
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from spillway.base import core
-from spillway.base.arguments import Assignments, callback, check_line, check_text, written
+from spillway.base.arguments import Assignments, callback, check_line, check_text, items, written
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import OutputFolder
 from spillway.base.progress import Report
 from spillway.plugins import Plugins, Tagger
 from spillway.result.result import Result
-from spillway.run.observing import Array, Signals, look, names_of
 from spillway.run.run import Kept, Running, Streamed, prepared, read_with_inputs
 from spillway.scenario.scenario import Source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Signals: TypeAlias = str | Iterable[str]
+"""Names of signals; one, or several."""
+Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64] | np.dtype[np.float64]]"
+"""Whole numbers, or means and slowdowns."""
 
 
 class Simulation:
@@ -125,8 +133,10 @@ class Simulation:
         """
         self._check()
         if self._status not in ("begun", "halted"):
-            text = f"nothing can change where a run is {self._status}"
-            raise SpillwayError(text, "only where it begins, and where `run_until` has halted it")
+            raise SpillwayError(
+                f"nothing can change where a run is {self._status}",
+                "only where it begins, and where `run_until` has halted it",
+            )
         if isinstance(path, Mapping) and value is not None:
             raise ScenarioError(f"{value!r} belongs to no path", "a mapping has its values")
         numbers = path if isinstance(path, Mapping) else {path: value}
@@ -190,7 +200,11 @@ class Simulation:
             SpillwayError: The run has been finished, or has failed.
         """
         self._check()
-        return look(self._running.simulation, signals)
+        import numpy as np
+
+        names = names_of(signals)
+        told = zip(names, self._running.simulation.observe(names), strict=True)
+        return {name: np.asarray(column).reshape(shape) for name, (column, shape) in told}
 
     def copy(self) -> Simulation:
         """A run of its own that goes on from this very moment, with the same future.
@@ -204,12 +218,16 @@ class Simulation:
         """
         self._check()
         if self._output is not None:
-            text = f"a run that writes to a folder, {self._output.place}, cannot be copied"
-            raise SpillwayError(text, "without out= tables are kept in memory")
+            raise SpillwayError(
+                f"a run that writes to a folder, {self._output.place}, cannot be copied",
+                "without out= tables are kept in memory",
+            )
         for plugin in self._scenario.plugins:
             if issubclass(plugin, Tagger):
-                text = f"a run with the tagger {plugin.id} cannot be copied"
-                raise SpillwayError(text, "one object tags the packets of all its flows")
+                raise SpillwayError(
+                    f"a run with the tagger {plugin.id} cannot be copied",
+                    "one object tags the packets of all its flows",
+                )
         again = self._scenario.read() if self._scenario.plugins else None
         copy = object.__new__(Simulation)
         copy._scenario, copy._output, copy._open = self._scenario, None, ExitStack()
@@ -252,6 +270,24 @@ def _abandoned(opened: ExitStack) -> None:
     opened.__exit__(GeneratorExit, GeneratorExit(), None)
 
 
+def names_of(signals: Signals) -> list[str]:
+    """The names, each once.
+
+    >>> names_of("fct_ps"), names_of(["fct_ps", "flows_started", "fct_ps"])
+    (['fct_ps'], ['fct_ps', 'flows_started'])
+    """
+    if isinstance(signals, str):
+        signals = [signals]
+    hint = 'for one: "switch.leaf.queue_bytes"; `spillway list signals` shows all'
+    names = list(items(signals, "names of signals", hint))
+    for name in names:
+        if not isinstance(name, str):
+            raise ScenarioError(f"{name!r} is no name of a signal", hint)
+        if not name.isascii():
+            check_text(name)
+    return list(dict.fromkeys(names))
+
+
 def _number(path: object, value: object) -> tuple[str, str]:
     """The path and value of a number that is set.
 
@@ -280,6 +316,7 @@ def _picoseconds(time: str | int) -> int:
     except TypeError:
         picoseconds = -1
     if isinstance(time, bool) or not 0 <= picoseconds < 2**63:
-        hint = 'a text such as "3ms", or a whole number of picoseconds'
-        raise ScenarioError(f"{time!r} is no time", hint)
+        raise ScenarioError(
+            f"{time!r} is no time", 'a text such as "3ms", or a whole number of picoseconds'
+        )
     return picoseconds

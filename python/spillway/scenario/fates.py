@@ -1,4 +1,8 @@
-"""Tables of fates: what packets found at a switch, and whether it dropped them."""
+"""Tables of one run that another begins with: fates of packets, and histories of bursts.
+
+Fates are what packets found at a switch, and whether it dropped them. Smartbuf's history of bursts
+is what its switches have learned.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +54,10 @@ def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY
     names = column.dictionary.to_pylist()
     others = [name for name in names if name not in switches]
     if others:
-        hint = "fates can be repeated in the network that they are from"
-        raise ScenarioError(f"{file}: there is no switch {others[0]} here", hint)
+        raise ScenarioError(
+            f"{file}: there is no switch {others[0]} here",
+            "fates can be repeated in the network that they are from",
+        )
     record = np.dtype([("switch", "<u4"), ("flow", "<u4"), ("seq", "<u8"), ("dropped", "u1")])
     rows = np.empty(table.num_rows, record)
     numbers = np.array([switches.index(name) for name in names], np.uint32)
@@ -65,8 +71,10 @@ def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY
 def check_whole(file: Path, table: pa.Table) -> None:
     """Refuses a trace that has rows for some packets only."""
     if table.num_rows and table["weight"].to_numpy().max() > 1:
-        hint = "record it with record.oracle_trace_sample = 1"
-        raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
+        raise ScenarioError(
+            f"{file}: it is a sample, and does not know every packet",
+            "record it with record.oracle_trace_sample = 1",
+        )
 
 
 def file_of(place: Path) -> Path:
@@ -74,8 +82,10 @@ def file_of(place: Path) -> Path:
     file = place / FILE if place.is_dir() else place
     if not file.is_file():
         asked = "--set switch.sharing=lqd --set record.oracle_trace=true"
-        hint = f"`spillway run SCENARIO {asked} --out DIR` records one"
-        raise ScenarioError(f"there is no trace of fates {file}", hint)
+        raise ScenarioError(
+            f"there is no trace of fates {file}",
+            f"`spillway run SCENARIO {asked} --out DIR` records one",
+        )
     return file
 
 
@@ -98,3 +108,50 @@ def tier_of(switch: str) -> str:
     'leaf'
     """
     return re.sub(r"\d+$", "", switch)
+
+
+# Histories ----------------------------------------------------------------------------------------
+
+
+HISTORY = "history.parquet"
+_BURSTS = {"gradient_bps": "float64", "bytes": "uint64"}
+"""The columns that a history must have, and their types."""
+_ALL_SWITCHES = 2**32 - 1
+
+
+def learned(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY) -> bytes:
+    """A history in the form that the simulator takes: switch, bytes per second, bytes.
+
+    `switches` are the names of all switches, by their numbers. Without a column `switch`, every
+    switch begins with the whole history.
+    """
+    table = _history(file, memory)
+    rows = np.empty(
+        table.num_rows, np.dtype([("switch", "<u4"), ("gradient", "<f8"), ("bytes", "<u8")])
+    )
+    rows["switch"] = _ALL_SWITCHES
+    if "switch" in table.column_names:
+        rows["switch"] = [_number(file, name, switches) for name in table["switch"].to_pylist()]
+    rows["gradient"] = table["gradient_bps"].to_numpy() / 8
+    rows["bytes"] = table["bytes"].to_numpy()
+    return rows.tobytes()
+
+
+def _history(file: Path, memory: int) -> pa.Table:
+    if not file.is_file():
+        raise ScenarioError(
+            f"there is no history {file}", 'a run with sharing = "smartbuf" leaves one'
+        )
+    table = parquet.read(file, [*_BURSTS, "switch"], memory=memory)
+    for name, column in taken(table, _BURSTS, f"{file} is not a history of bursts").items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _number(file: Path, name: str, switches: Sequence[str]) -> int:
+    if name not in switches:
+        raise ScenarioError(
+            f"{file}: there is no switch {name} here",
+            "without a column `switch` all switches know all of it",
+        )
+    return switches.index(name)

@@ -30,9 +30,13 @@ def write(read: core.Scenario, file: Path, *, force: bool = False) -> dict[str, 
     flows = read.flows()
     classes: dict[str, dict[str, int]] = {}
     table = arrow.table(flows.take(_CHUNK))
-    with whole_file(file, force) as partial, _writer(partial, file.suffix, table) as writer:
+    schema = table.schema
+    if file.suffix == ".csv":
+        # The names of classes are written in full.
+        schema = schema.set(schema.get_field_index("class"), pa.field("class", pa.string()))
+    with whole_file(file, force) as partial, _writer(partial, file.suffix, schema, table) as writer:
         while table.num_rows:
-            writer.write_table(table)
+            writer.write_table(table.cast(schema))
             _add_up(classes, table)
             table = arrow.table(flows.take(_CHUNK))
     return {
@@ -45,8 +49,12 @@ def write(read: core.Scenario, file: Path, *, force: bool = False) -> dict[str, 
     }
 
 
-def _writer(path: Path, suffix: str, first: pa.Table) -> parquet.Writer | _Csv:
-    return _Csv(path, first) if suffix == ".csv" else parquet.Writer(path, first.schema)
+def _writer(path: Path, suffix: str, schema: pa.Schema, first: pa.Table) -> Any:
+    """A context in which tables are appended; the first one has the names of all classes."""
+    if suffix == ".parquet":
+        return parquet.Writer(path, schema)
+    names = [name for each in first["class"].chunks for name in each.dictionary.to_pylist()]
+    return csv_file.writer(path, schema, names)
 
 
 def is_list(file: Path) -> bool:
@@ -64,21 +72,6 @@ def column_names(file: Path) -> list[str]:
         return [name.strip() for name in next(csv.reader([first]), [])]
     except csv.Error:
         return []
-
-
-class _Csv(csv_file.Writer):
-    """Comma-separated values with the names of classes in full."""
-
-    def __init__(self, path: Path, first: pa.Table) -> None:
-        """The first table has the names of all classes."""
-        place = first.schema.get_field_index("class")
-        self._schema = first.schema.set(place, pa.field("class", pa.string()))
-        names = [name for each in first["class"].chunks for name in each.dictionary.to_pylist()]
-        super().__init__(path, self._schema, names)
-
-    def write_table(self, table: pa.Table) -> None:
-        """Writes rows."""
-        super().write_table(table.cast(self._schema))
 
 
 def _add_up(classes: dict[str, dict[str, int]], table: pa.Table) -> None:

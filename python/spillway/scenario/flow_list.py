@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from spillway.base import parquet
 from spillway.base.errors import ScenarioError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy as np
-    import pyarrow as pa
+Array: TypeAlias = np.ndarray[Any, Any]
 
 _REQUIRED = {"src": "uint32", "dst": "uint32", "size_bytes": "uint64"}
 _STARTS = ("start_ps", "start_ns")
@@ -43,10 +44,12 @@ def load(
         return None
     path = folder / name
     if not path.is_file():
-        raise _wrong(f"{path}: there is no such file")
+        raise ScenarioError(f"{path}: there is no such file")
     if (count := parquet.rows(path)) > most:
-        hint = f"if that is meant, raise limits.flows, which is {most}"
-        raise _wrong(f"{path}: it has {count} flows: more than limits.flows", hint)
+        raise ScenarioError(
+            f"{path}: it has {count} flows: more than limits.flows",
+            f"if that is meant, raise limits.flows, which is {most}",
+        )
     wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class", "after"]
     table = parquet.read(path, wanted, memory=memory)
     names = table.column_names
@@ -54,8 +57,10 @@ def load(
     columns: dict[str, Any] = {}
     for column, kind in {**_REQUIRED, start: "uint64"}.items():
         if column not in names:
-            hint = f"a list of flows has the columns {', '.join(_REQUIRED)} and start_ns"
-            raise _wrong(f"{path}: there is no column {column}", hint)
+            raise ScenarioError(
+                f"{path}: there is no column {column}",
+                f"a list of flows has the columns {', '.join(_REQUIRED)} and start_ns",
+            )
         columns[column] = _whole(path, table[column], column, kind)
     for column, most in _OPTIONAL.items():
         if column in names:
@@ -69,58 +74,47 @@ def load(
 
 def numbers(
     folder: Path, name: str, columns: Sequence[str], memory: int = parquet.MOST_MEMORY
-) -> list[np.ndarray[Any, Any]]:
+) -> list[Array]:
     """Further columns of the same file, of finite numbers, in the order of their names."""
-    import numpy as np
-    import pyarrow as pa
-
     path = folder / name
     table = parquet.read(path, columns, memory=memory)
     found = []
     for column in columns:
         if column not in table.column_names:
-            raise _wrong(f"{path}: there is no column {column}, which the model looks at")
+            raise ScenarioError(f"{path}: there is no column {column}, which the model looks at")
         kind = table.schema.field(column).type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise _wrong(f"{path}: column {column}: values of type {kind} are not numbers")
+            raise ScenarioError(f"{path}: column {column}: values of type {kind} are not numbers")
         try:
             values = table[column].cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid as error:
-            raise _wrong(f"{path}: column {column}: {error}") from error
+            raise ScenarioError(f"{path}: column {column}: {error}") from error
         (wrong,) = np.nonzero(~np.isfinite(values))
         if len(wrong):
             row = int(wrong[0]) + 1
-            raise _wrong(f"{path}: row {row}, column {column}: there is no number")
+            raise ScenarioError(f"{path}: row {row}, column {column}: there is no number")
         found.append(values)
     return found
 
 
-def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> np.ndarray[Any, Any]:
-    import pyarrow as pa
-
+def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> Array:
     if values.null_count:
         row = values.is_null().index(pa.scalar(True)).as_py() + 1
-        raise _wrong(f"{path}: row {row}, column {column}: there is no value")
-    numbers: np.ndarray[Any, Any] = _cast(path, values, column, kind).to_numpy()
-    return numbers
+        raise ScenarioError(f"{path}: row {row}, column {column}: there is no value")
+    return np.asarray(_cast(path, values, column, kind).to_numpy())
 
 
-def _optional(path: Path, values: pa.ChunkedArray, column: str, most: int) -> np.ndarray[Any, Any]:
-    import pyarrow.compute as pc
-
+def _optional(path: Path, values: pa.ChunkedArray, column: str, most: int) -> Array:
     numbers = _cast(path, values, column, "int64")
     least, greatest = pc.min_max(numbers).as_py().values()
     if least is not None and least < 0:
         raise _not_whole(path, column, f"{least} is below 0")
     if greatest is not None and greatest > most:
         raise _not_whole(path, column, f"{greatest} is more than {most}")
-    filled: np.ndarray[Any, Any] = numbers.fill_null(-1).to_numpy()
-    return filled
+    return np.asarray(numbers.fill_null(-1).to_numpy())
 
 
 def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-
     has_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
     if not any(is_such(values.type) for is_such in has_numbers):
         raise _not_whole(path, column, f"values of type {values.type}")
@@ -130,13 +124,8 @@ def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.Chu
         raise _not_whole(path, column, error) from error
 
 
-def _after(
-    path: Path, values: pa.ChunkedArray
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _after(path: Path, values: pa.ChunkedArray) -> tuple[Array, Array]:
     """For each flow how many others it waits for, and the numbers of these, flow by flow."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         values = pc.split_pattern_regex(pc.utf8_trim_whitespace(values.fill_null("")), r"\s+")
@@ -161,28 +150,22 @@ def _after(
     return numbers.cast(pa.uint32()).to_numpy(), filled.astype("uint32")
 
 
-def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], list[str]]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _classes(path: Path, values: pa.ChunkedArray) -> tuple[Array, list[str]]:
     if values.null_count:
-        raise _wrong(f"{path}: column class: some flows have none")
+        raise ScenarioError(f"{path}: column class: some flows have none")
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
-        raise _wrong(f"{path}: column class: {values.type} values are not names")
+        raise ScenarioError(f"{path}: column class: {values.type} values are not names")
     longest = pc.max(pc.binary_length(values)).as_py() or 0
     if longest > _LONGEST_CLASS:
-        raise _wrong(f"{path}: column class: a name of {longest} bytes is no class's")
+        raise ScenarioError(f"{path}: column class: a name of {longest} bytes is no class's")
     encoded = values.combine_chunks().dictionary_encode()
     places = encoded.indices.cast(pa.uint32()).to_numpy()
     return places, encoded.dictionary.to_pylist()
 
 
 def _not_whole(path: Path, column: str, problem: object) -> ScenarioError:
-    hint = "it must hold whole numbers, none below 0"
-    return _wrong(f"{path}: column {column}: {problem}", hint)
-
-
-def _wrong(text: str, hint: str | None = None) -> ScenarioError:
-    return ScenarioError(text, hint)
+    return ScenarioError(
+        f"{path}: column {column}: {problem}", "it must hold whole numbers, none below 0"
+    )

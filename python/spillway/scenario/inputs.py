@@ -13,7 +13,7 @@ from spillway.base.checksums import digest, names_in
 from spillway.base.errors import SpillwayError
 from spillway.base.folder import INPUTS
 from spillway.plugins.base import Plugin
-from spillway.plugins.packing import copies, unused
+from spillway.plugins.files import copies, unused
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,10 @@ class Inputs:
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, place / name)
             if not source.is_file() or digest(place / name) != self.digests[name]:
-                hint = "run it again: a result goes with the files that it was made of"
-                raise SpillwayError(f"{source} has changed since the run read it", hint)
+                raise SpillwayError(
+                    f"{source} has changed since the run read it",
+                    "run it again: a result goes with the files that it was made of",
+                )
         for name, text in self.texts.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(text, encoding="utf-8")

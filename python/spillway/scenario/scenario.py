@@ -19,7 +19,6 @@ from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, path_of
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.base import Plugin
 from spillway.plugins.description import Description, check_named, describe_all
-from spillway.scenario import flow_list
 
 Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
 
@@ -159,6 +158,8 @@ class Scenario:
         def load(
             key: str, name: str, most: int, memory: int, numbers: list[str] | None = None
         ) -> dict[str, Any] | list[Any] | None:
+            from spillway.scenario import flow_list
+
             try:
                 if numbers is not None:
                     return flow_list.numbers(self.folder, name, numbers, memory)
@@ -169,11 +170,11 @@ class Scenario:
         def records(
             kind: str, key: str, name: str, switches: list[str], memory: int
         ) -> tuple[str, bytes]:
-            from spillway.scenario import fates, history
+            from spillway.scenario import fates
 
             table, read = {
                 "fates": (fates.FILE, fates.fates),
-                "history": (history.FILE, history.learned),
+                "history": (fates.HISTORY, fates.learned),
             }[kind]
             file = Path(name, table) if (self.folder / name).is_dir() else Path(name)
             try:
@@ -195,8 +196,9 @@ class Scenario:
                 error.typed = f"{copy} --plugin {kept}:CLASS"
             raise
         except UnicodeEncodeError as error:
-            text = f"{error.object!r} is no text: it has half a character in it"
-            raise ScenarioError(text, _WHOLE) from error
+            raise ScenarioError(
+                f"{error.object!r} is no text: it has half a character in it", _WHOLE
+            ) from error
         return read, [plugins[place] for place in read.named_plugins]
 
     def _kept_plugin(self, error: ScenarioError) -> Path | None:
@@ -231,17 +233,6 @@ class Scenario:
         """Facts that follow from it: topology, buffers, delays, traffic."""
         return facts(self.read())
 
-    def facts_of(self, most_flows: int) -> dict[str, Any]:
-        """The same as `facts`, without warnings. Plug-ins need not be named.
-
-        Args:
-            most_flows: The most flows that are counted.
-
-        Raises:
-            ScenarioError: The scenario is not valid.
-        """
-        return facts(self.checked(), most_flows)
-
     def described(self) -> str:
         """What it was made from, in one line, without reading it."""
         name = _name_in(self.given)
@@ -265,7 +256,7 @@ class Scenario:
         from spillway.show import notebook
 
         try:
-            shown = tables.facts(self.facts_of(_MOST_COUNTED))
+            shown = tables.facts(facts(self.checked(), _MOST_COUNTED))
         except SpillwayError as error:
             hint = "" if error.hint is None else f" ({error.hint})"
             shown = Text(f"it cannot be read: {error}{hint}")
@@ -289,8 +280,7 @@ def _printable(text: str) -> str:
 
 def facts(read: core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
     """Facts that follow from a scenario, counting at most `most_flows` flows."""
-    found: dict[str, Any] = json.loads(read.facts(most_flows))
-    return found
+    return dict(json.loads(read.facts(most_flows)))
 
 
 def _is_toml(text: str) -> bool:
@@ -309,8 +299,9 @@ def _is_toml(text: str) -> bool:
 def _loaded(source: object) -> tuple[str, Path, Path | None]:
     """The text of a scenario, the folder of its files, and the file that it comes from, if any."""
     if not isinstance(source, (str, os.PathLike)):
-        hint = "a file, a name, TOML text, a dict or a Scenario is one"
-        raise ScenarioError(f"{source!r} is no scenario", hint)
+        raise ScenarioError(
+            f"{source!r} is no scenario", "a file, a name, TOML text, a dict or a Scenario is one"
+        )
     path = path_of(source)
     try:
         path.is_file()

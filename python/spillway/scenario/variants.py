@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from spillway.base.arguments import Vary, choices_of
 from spillway.base.errors import ScenarioError
 
+Path: TypeAlias = tuple[str | int, ...]
+"""The steps to a value: keys of tables, and places in lists."""
+_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
+"""A step of a key: a name, or a place in brackets."""
 MOST_RUNS = 100_000
 """More runs than anybody would intend."""
 
@@ -77,13 +82,37 @@ def within(document: Mapping[str, Any], key: str) -> Any:
 def at(document: Mapping[str, Any], key: str) -> Any:
     """The same; of a policy all of it."""
     found: Any = document
-    for step in key.split("."):
-        if isinstance(found, list):
-            # Sections of traffic are found by their names.
-            named = {each.get("name"): each for each in found if isinstance(each, dict)}
-            found = named.get(step)
-        elif isinstance(found, Mapping):
-            found = found.get(step)
-        else:
-            return None
+    for step in path_of(document, key):
+        found = _below(found, step)
     return found
+
+
+def path_of(document: Mapping[str, Any], key: str) -> Path:
+    """The steps to a key's value: the same ones for all names that a key has.
+
+    >>> path_of({"a": [{"name": "x"}]}, "a.x.b") == path_of({"a": [{"name": "x"}]}, "a[00].b")
+    True
+    >>> path_of({}, "a.b[1]")
+    ('a', 'b', 1)
+    """
+    steps: list[str | int] = []
+    found: Any = document
+    for name, place in _STEP.findall(key):
+        text = name or place
+        listed = found if isinstance(found, list) else []
+        names = [each.get("name") if isinstance(each, Mapping) else None for each in listed]
+        if name in names:
+            steps.append(names.index(name))
+        elif not isinstance(found, Mapping) and re.fullmatch(r"\+?[0-9]+", text):
+            steps.append(int(text))
+        else:
+            steps.append(text)
+        found = _below(found, steps[-1])
+    return tuple(steps)
+
+
+def _below(found: Any, step: str | int) -> Any:
+    """What a step leads to; None if there is no such value."""
+    if isinstance(found, list):
+        return found[step] if isinstance(step, int) and step < len(found) else None
+    return found.get(step) if isinstance(found, Mapping) else None

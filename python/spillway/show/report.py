@@ -71,8 +71,10 @@ def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> di
         is_there_already = any(summary.parent.resolve() in seen for summary in _summaries(folder))
         found = gather(folder, is_one_of_several=len(places) > 1, seen=seen)
         if not any(found.values()) and not is_there_already:
-            hint = "`spillway reproduce`, `run`, `compare` and `tune` write results with --out"
-            raise ScenarioError(f"there are no results in {folder}", hint)
+            raise ScenarioError(
+                f"there are no results in {folder}",
+                "`spillway reproduce`, `run`, `compare` and `tune` write results with --out",
+            )
         for kind, entries in found.items():
             every[kind] += entries
     content = page(every)
@@ -118,8 +120,10 @@ def _read(file: Path) -> tuple[Section | None, Document]:
         raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
     kinds = [section for section in sections() if section.is_one(document)]
     if not kinds and "figure" in document:
-        hint = "figures of papers are shown by the studies: pip install 'spillway[papers]'"
-        raise ScenarioError(f"{file.parent} is a figure, which nothing here can show", hint)
+        raise ScenarioError(
+            f"{file.parent} is a figure, which nothing here can show",
+            "figures of papers are shown by the studies: pip install 'spillway[papers]'",
+        )
     return (kinds[0] if kinds else None), {**document, "toml": scenario}
 
 
@@ -140,8 +144,10 @@ def _check(found: Mapping[str, Sequence[Document]], file: str) -> None:
     try:
         _rendered(found)
     except Exception as error:
-        hint = "it is damaged, or of another version: write it again with this one"
-        raise ScenarioError(f"{file} lacks what a page shows: {error}", hint) from error
+        raise ScenarioError(
+            f"{file} lacks what a page shows: {error}",
+            "it is damaged, or of another version: write it again with this one",
+        ) from error
 
 
 def _rendered(found: Mapping[str, Sequence[Document]]) -> bytes:

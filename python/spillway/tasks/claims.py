@@ -134,13 +134,10 @@ class Claims:
         aside = self._folder / f".{secrets.token_hex(8)}"
         try:
             file.rename(aside)
-        except FileNotFoundError:
-            # Over NFS a rename that was done may be told to have failed: what is there decides.
-            if not aside.exists():
-                return False
         except OSError as error:
-            if error.errno != errno.ESTALE:
+            if not isinstance(error, FileNotFoundError) and error.errno != errno.ESTALE:
                 raise
+            # Over NFS a rename that was done may be told to have failed: what is there decides.
             if not aside.exists():
                 return False
         was_it = is_it(aside.read_bytes())

@@ -8,8 +8,7 @@ from typing import Protocol, TypeVar
 
 from spillway.base.progress import Follow, Progress, shares
 from spillway.base.threads import processors, side_by_side
-from spillway.tasks.memory import Memory
-from spillway.tasks.store import Store
+from spillway.tasks.store import Memory, Store
 
 Report = Callable[[Progress | None], object]
 """Called during a call; raises KeyboardInterrupt to end it."""

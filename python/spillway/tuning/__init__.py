@@ -1,5 +1,1 @@
-"""The search for the best parameters of a scenario: `spillway tune`."""
-
-from spillway.tuning.study import Tuned, tune
-
-__all__ = ["Tuned", "tune"]
+"""The search for the best parameters of a scenario: `spillway.tune`."""

@@ -14,7 +14,9 @@ import statistics
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from optuna import Study
 
 from spillway.base.arguments import LARGEST_SEED
 from spillway.base.errors import ScenarioError, SpillwayError
@@ -25,11 +27,7 @@ from spillway.scenario.scenario import Scenario
 from spillway.tuning import seal
 from spillway.tuning.expression import DEFAULT, UndefinedError
 from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings
-from spillway.tuning.kept import Kept
-from spillway.tuning.runs import Runs, StoppedError
-
-if TYPE_CHECKING:
-    from optuna import Study
+from spillway.tuning.runs import Kept, Runs, StoppedError
 
 NONE = "none"
 """What is written for seeds where nothing is to be confirmed."""
@@ -58,8 +56,10 @@ def planned(base: Scenario, seeds: Sequence[int], duration: str | None) -> Confi
     """The confirmation that goes with a scenario; without seeds there is none."""
     if not seeds:
         if duration is not None:
-            text = f"the confirmation is to last {duration}, and there is to be none"
-            raise ScenarioError(text, "give a duration, or no seeds to confirm with")
+            raise ScenarioError(
+                f"the confirmation is to last {duration}, and there is to be none",
+                "give a duration, or no seeds to confirm with",
+            )
         return Confirmation((), (), base.checked().duration_ps)
     if len(seeds) < FEWEST:
         hint = f"{FEWEST} seeds at least; more make the interval narrower"
@@ -124,8 +124,9 @@ def run(
         except MissingError as error:
             who = "the default" if place < len(confirmation.seeds) else "the tuned scenario"
             which = f", seed {seed}" if error.seed is None else ""
-            hint = "confirm with other seeds, or for longer"
-            raise SpillwayError(f"{who}{which}: {error}", hint) from None
+            raise SpillwayError(
+                f"{who}{which}: {error}", "confirm with other seeds, or for longer"
+            ) from None
         finally:
             runs.end()
         found = {name: values[0] for name, values in readings.items()}
@@ -250,8 +251,10 @@ def seeds_beside(search: Sequence[int], given: Sequence[int] | None) -> list[int
         return [last + place for place in range(1, _BEHIND + 1)]
     both = sorted({*search}.intersection(given))
     if both:
-        text = f"seed {both[0]} is both in the search and in the confirmation"
-        raise ScenarioError(text, "confirm with seeds that the search has not seen")
+        raise ScenarioError(
+            f"seed {both[0]} is both in the search and in the confirmation",
+            "confirm with seeds that the search has not seen",
+        )
     return list(given)
 
 

@@ -12,7 +12,7 @@ a name has spaces around it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -34,6 +34,8 @@ _DEEPEST = 64
 
 Values: TypeAlias = Mapping[str, float]
 _Evaluate: TypeAlias = Callable[[Values], float]
+_Part: TypeAlias = tuple[tuple[str, ...], _Evaluate]
+"""The names in a part of an expression, and how it is evaluated."""
 
 
 class UndefinedError(Exception):
@@ -93,10 +95,9 @@ def comparison(text: object) -> Comparison:
     if any(
         DEFAULT in own.names and not other.names for own, other in ((left, right), (right, left))
     ):
-        problem = (
+        raise reader.refused(
             f"{DEFAULT} is the other side's value in the unchanged scenario, and that has no metric"
         )
-        raise reader.refused(problem)
     return Comparison(reader.text, left, right, mark == "<=")
 
 
@@ -135,27 +136,22 @@ class _Reader:
     def sum(self) -> Expression:
         """Reads a sum."""
         begin = self._place
-        names, found = self._product()
-        while mark := self.take("+", "-"):
-            more, other = self._product()
-            names, found = (*names, *more), self._operation(mark, found, other)
+        names, found = self._chain(("+", "-"), lambda: self._chain(("*", "/"), self._factor))
         text = self.text[begin : self._place].strip()
         return Expression(text, tuple(dict.fromkeys(names)), found)
 
-    def _product(self) -> tuple[tuple[str, ...], _Evaluate]:
-        names, found = self._factor()
-        while mark := self.take("*", "/"):
-            more, other = self._factor()
-            names, found = (*names, *more), self._operation(mark, found, other)
+    def _chain(self, marks: Sequence[str], part: Callable[[], _Part]) -> _Part:
+        """Reads parts with one of these marks between them, from left to right."""
+        names, found = part()
+        while mark := self.take(*marks):
+            self._operations += 1
+            if self._operations > _MOST:
+                raise self.refused(f"it has more than {_MOST} operations")
+            more, other = part()
+            names, found = (*names, *more), _operation(mark, found, other)
         return names, found
 
-    def _operation(self, mark: str, left: _Evaluate, right: _Evaluate) -> _Evaluate:
-        self._operations += 1
-        if self._operations > _MOST:
-            raise self.refused(f"it has more than {_MOST} operations")
-        return _operation(mark, left, right)
-
-    def _factor(self) -> tuple[tuple[str, ...], _Evaluate]:
+    def _factor(self) -> _Part:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self.refused("it is nested too deeply")
@@ -164,7 +160,7 @@ class _Reader:
         finally:
             self._depth -= 1
 
-    def _nested(self) -> tuple[tuple[str, ...], _Evaluate]:
+    def _nested(self) -> _Part:
         if self.take("-"):
             names, found = self._factor()
             return names, lambda values: -found(values)

@@ -26,7 +26,7 @@ from spillway.base.folder import (
 )
 from spillway.run.run import read_with_inputs
 from spillway.scenario.scenario import Scenario
-from spillway.tuning.kept import FOLDER as RUNS
+from spillway.tuning.runs import FOLDER as RUNS
 from spillway.tuning.storage import FILE
 
 QUESTION = "study.json"
@@ -59,11 +59,6 @@ class StudyFolder:
         self.has_begun = False
         """Whether there is something to go on from. A new folder without that is removed again."""
 
-    @property
-    def database(self) -> Path:
-        """The file of the study."""
-        return self.place / FILE
-
     def __enter__(self) -> Self:
         self._check()
         self._is_new = not self.place.exists()
@@ -77,8 +72,9 @@ class StudyFolder:
         except OSError as error:
             if self._is_new:
                 shutil.rmtree(self.place, ignore_errors=True)
-            problem = f"{self.place} cannot be written to: {error.strerror}"
-            raise ScenarioError(problem, "is there room on the disk?") from error
+            raise ScenarioError(
+                f"{self.place} cannot be written to: {error.strerror}", "is there room on the disk?"
+            ) from error
         try:
             try:
                 if self._force:
@@ -134,8 +130,10 @@ class StudyFolder:
         """Takes away what an earlier end of the study has written, and nothing else."""
         foreign = self._foreign()
         if foreign is not None:
-            hint = "move it away: the best scenario's folder is written anew"
-            raise ScenarioError(f"{foreign} is not what a study has written", hint)
+            raise ScenarioError(
+                f"{foreign} is not what a study has written",
+                "move it away: the best scenario's folder is written anew",
+            )
         self._is_whole = False
         for name in _OURS:
             path = self.place / name
@@ -152,14 +150,11 @@ class StudyFolder:
                 typed="--out takes the name of a folder for the study",
             )
         check_folder(self.place)
-        if self.place.is_dir() and not self._is_study():
+        names = {path.name for path in self.place.iterdir()} if self.place.is_dir() else set()
+        if QUESTION not in names and not names <= {MARK}:
             raise ScenarioError(
                 f"{self.place} is there already, and no study", "choose another place"
             )
-
-    def _is_study(self) -> bool:
-        names = {path.name for path in self.place.iterdir()}
-        return QUESTION in names or names <= {MARK}
 
     def _foreign(self) -> Path | None:
         """A file among the best scenarios that no study has written, or that has changed since."""
@@ -188,12 +183,9 @@ class StudyFolder:
     def _compare(self) -> None:
         """Goes on with the same question, and refuses another one."""
         file = self.place / QUESTION
-        if file.exists():
-            self._compare_with(read_document(file))
-        else:
+        if not file.exists():
             write_document(file, self._question)
-
-    def _compare_with(self, before: Mapping[str, Any]) -> None:
+        before = read_document(file)
         for key in dict.fromkeys((*self._question, *before)):
             if before.get(key) != self._question.get(key):
                 changed = (

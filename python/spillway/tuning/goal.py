@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from spillway.base.arguments import items
@@ -99,14 +100,12 @@ class Constraint:
 
 def _by_seed(found: Expression, readings: Readings, default: float | None = None) -> list[float]:
     """The value of an expression for every seed."""
-    count = len(next(iter(readings.values()), ()))
-    values = []
-    for place in range(count):
-        known = {name: readings[name][place] for name in found.names if name != DEFAULT}
-        if default is not None:
-            known[DEFAULT] = default
-        values.append(found.evaluate(known))
-    return values
+    names = [name for name in found.names if name != DEFAULT]
+    more = {} if default is None else {DEFAULT: default}
+    return [
+        found.evaluate({name: readings[name][place] for name in names} | more)
+        for place in range(len(next(iter(readings.values()), ())))
+    ]
 
 
 def _mean(found: Expression, readings: Readings, default: float | None = None) -> float:
@@ -133,9 +132,11 @@ class Aims:
         self.goals = [Goal(expression(text), is_minimised) for text, is_minimised in given]
         self.constraints = [Constraint(comparison(text)) for text in _listed(subject_to)]
         if not self.goals:
-            hint = 'for one: minimize="fct_slowdown.incast.p99"'
-            typed = "for one: --minimize fct_slowdown.incast.p99"
-            raise ScenarioError("there is no goal", hint, typed=typed)
+            raise ScenarioError(
+                "there is no goal",
+                'for one: minimize="fct_slowdown.incast.p99"',
+                typed="for one: --minimize fct_slowdown.incast.p99",
+            )
         texts = [goal.text for goal in self.goals]
         twice = next((text for text in texts if texts.count(text) > 1), None)
         if twice is not None:
@@ -165,19 +166,17 @@ class Aims:
 
     def _check(self, readings: Readings) -> None:
         """Refuses readings from which a goal or a constraint has no value."""
-        for goal in self.goals:
-            self._evaluated(goal.text, lambda goal=goal: goal.by_seed(readings))  # type: ignore[misc]
-        for each in self.constraints:
-            self._evaluated(each.text, lambda each=each: each.sides(readings, readings))  # type: ignore[misc]
-
-    @staticmethod
-    def _evaluated(text: str, evaluate: Callable[[], Iterable[float]]) -> None:
-        try:
-            is_number = all(map(math.isfinite, evaluate()))
-        except (UndefinedError, OverflowError):
-            is_number = False
-        if not is_number:
-            raise MissingError(f"{text} divides by zero")
+        evaluated: dict[str, Callable[[], Iterable[float]]] = {
+            **{goal.text: partial(goal.by_seed, readings) for goal in self.goals},
+            **{each.text: partial(each.sides, readings, readings) for each in self.constraints},
+        }
+        for text, evaluate in evaluated.items():
+            try:
+                is_number = all(map(math.isfinite, evaluate()))
+            except (UndefinedError, OverflowError):
+                is_number = False
+            if not is_number:
+                raise MissingError(f"{text} divides by zero")
 
     def values(self, readings: Readings) -> list[float]:
         """The goals."""

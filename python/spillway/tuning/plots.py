@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spillway.show import drawing
@@ -37,7 +38,8 @@ def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
     }
     found = {}
     shown = _printable(summary)
-    with mpl.rc_context(dict(drawing.PLAIN)), warnings.catch_warnings():
+    style = {**drawing.PLAIN, "axes.labelsize": 8}
+    with mpl.rc_context(style), warnings.catch_warnings():
         # A letter that the font does not have is a box.
         warnings.filterwarnings("ignore", "Glyph")
         for name, draw in figures.items():
@@ -93,8 +95,7 @@ def _history(summary: Mapping[str, Any]) -> Figure | None:
                 numbers, so_far, where="post", color=_BEST, linewidth=1.2, label="best so far"
             )
         _default_line(axis, goal)
-        axis.set_xlabel("trial", fontsize=8)
-        axis.set_ylabel(goal["text"], fontsize=8)
+        axis.set(xlabel="trial", ylabel=goal["text"])
     _legend(axes[0])
     return figure
 
@@ -193,8 +194,8 @@ def _front(summary: Mapping[str, Any]) -> Figure | None:
         )
         if _is_wide([trial["values"][one] for trial in _complete(summary)]):
             _log_scale(axis, "x", [trial["values"][one] for trial in _complete(summary)])
-        for place, label in ((one, axis.set_xlabel), (two, axis.set_ylabel)):
-            label(f"{goals[place]['text']} ({goals[place]['direction']}d)", fontsize=8)
+        told = [f"{goals[place]['text']} ({goals[place]['direction']}d)" for place in (one, two)]
+        axis.set(xlabel=told[0], ylabel=told[1])
     _legend(axes[0])
     return figure
 
@@ -208,7 +209,7 @@ def _parameters(summary: Mapping[str, Any]) -> Figure | None:
     for axis, (parameter, place) in zip(axes, couples, strict=True):
         goal = summary["goals"][place]
         colours = _colours(summary, parameter)
-        colour = _colour_by(parameter, colours) if colours else None
+        colour = partial(_colour, parameter, colours) if colours else None
         if "values" in parameter:
             _strip(axis, summary, parameter, place, colour)
         else:
@@ -219,8 +220,7 @@ def _parameters(summary: Mapping[str, Any]) -> Figure | None:
         _default_line(axis, goal)
         unit = f", {parameter['unit']}" if parameter.get("unit") else ""
         below = " where it applies" if parameter["below"] else ""
-        axis.set_xlabel(f"{parameter['key']}{unit}{below}", fontsize=8)
-        axis.set_ylabel(goal["text"], fontsize=8)
+        axis.set(xlabel=f"{parameter['key']}{unit}{below}", ylabel=goal["text"])
         if colours:
             _legend_of_choices(axis, parameter, colours)
     return figure
@@ -251,10 +251,10 @@ def _choice_text(values: Iterable[str]) -> str:
     return ", ".join(value or "unset" for value in values)
 
 
-def _colour_by(
-    parameter: Mapping[str, Any], colours: Mapping[str, str]
-) -> Callable[[Mapping[str, Any]], str]:
-    return lambda trial: colours[_choice(trial, parameter)]
+def _colour(
+    parameter: Mapping[str, Any], colours: Mapping[str, str], trial: Mapping[str, Any]
+) -> str:
+    return colours[_choice(trial, parameter)]
 
 
 def _legend_of_choices(
@@ -323,10 +323,8 @@ def _importance(summary: Mapping[str, Any]) -> Figure | None:
         keys = [*shares][::-1]
         axis.barh(range(len(keys)), [100 * shares[key] for key in keys], color=_OTHER, height=0.6)
         axis.set_yticks(range(len(keys)), keys)
-        axis.set_ylim(-0.6, max(len(keys) - 0.4, 1.6))
-        axis.set_xlim(0, 100)
+        axis.set(xlim=(0, 100), ylim=(-0.6, max(len(keys) - 0.4, 1.6)), xlabel="share, %")
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel("share, %", fontsize=8)
         title = "all trials" if head == "all" else head
         axis.set_title(f"{goal}\n{title}" if several else title, fontsize=9)
     return figure
@@ -357,7 +355,6 @@ def _confirmation(summary: Mapping[str, Any]) -> Figure | None:
             )
         names = ["default", *(f"trial {winner['trial']}" for winner in winners)]
         axis.set_xticks(range(len(columns)), names)
-        axis.set_xlim(-0.4, len(columns) - 0.6)
-        axis.set_ylabel(goal["text"], fontsize=8)
+        axis.set(xlim=(-0.4, len(columns) - 0.6), ylabel=goal["text"])
     _legend(axes[0])
     return figure

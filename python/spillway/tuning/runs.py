@@ -1,26 +1,75 @@
-"""One scenario with several seeds, side by side: looked at on the way, or run to the end."""
+"""One scenario with several seeds, side by side: looked at on the way, or run to the end.
+
+What runs have come to is kept, so that none of them is done twice.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from spillway.base import core
+from spillway.base.errors import ScenarioError
 from spillway.base.progress import Follow, Progress, Report
 from spillway.base.threads import side_by_side
+from spillway.experiment import keys
 from spillway.plugins import Tagger
-from spillway.run.run import Dropped, Running
+from spillway.plugins.content import content
+from spillway.run.run import Running, Streamed
 from spillway.scenario.inputs import Inputs
 from spillway.scenario.scenario import Scenario
-from spillway.tuning.kept import Kept
+from spillway.tasks.store import Memory, Store
 
 Summaries = list[dict[str, Any]]
 
 
+FOLDER = "results"
+"""Where a study's folder has its runs, as an experiment's has."""
+
+
 class StoppedError(Exception):
     """The runs were told to stop."""
+
+
+class Kept:
+    """Summaries of runs, whole or up to a part of their duration."""
+
+    def __init__(self, place: Path | None, scenario: Scenario) -> None:
+        """In a study's folder, or in memory without one.
+
+        Plug-ins that are in no file of their own cannot be known again: then it is in memory, too.
+        """
+        self._known_by = content
+        try:
+            for plugin in scenario.plugins:
+                content(plugin)
+        except ScenarioError:
+            place, self._known_by = None, lambda plugin: str(id(plugin))
+        self._store = Memory() if place is None else Store(place / FOLDER)
+        self._store.refresh()
+
+    def key(self, scenario: Scenario, seed: int) -> str:
+        """The key of a run."""
+        read = scenario.checked()
+        named = [scenario.plugins[place] for place in read.named_plugins]
+        key = keys.of_scenario(read, scenario.folder, named, self._known_by)
+        return keys.of_run(key, seed)
+
+    def get(self, key: str, percent: int | None = None) -> dict[str, Any] | None:
+        """What a run had come to, at the end or after a part of its duration, if that is kept."""
+        found = self._store.get(_name(key, percent))
+        return None if found is None else keys.summary_of(found)
+
+    def put(self, key: str, summary: dict[str, Any], percent: int | None = None) -> None:
+        """Keeps it. Raises `OSError`."""
+        self._store.put(_name(key, percent), keys.record_of(summary))
+
+    def close(self) -> None:
+        """Brings all of it to the disk. Raises `OSError`."""
+        self._store.close()
 
 
 class Runs:
@@ -109,7 +158,7 @@ class Runs:
         if seed not in self._running:
             read = self._scenario.set(f"seed={seed}").checked()
             nothing = Inputs(read.resolved, {}, {}, {})
-            self._running[seed] = Running(read, nothing, Dropped(), core.Simulation(read))
+            self._running[seed] = Running(read, nothing, Streamed(), core.Simulation(read))
             if self._follow is not None:
                 label = f"{self._label} seed-{seed}"
                 self._followed[seed] = self._follow(label, self._share)
@@ -131,3 +180,7 @@ class Runs:
 def can_be_looked_at(scenario: Scenario) -> bool:
     """Whether its runs can be copied on the way: not if a plug-in tags packets."""
     return not any(issubclass(plugin, Tagger) for plugin in scenario.plugins)
+
+
+def _name(key: str, percent: int | None) -> str:
+    return key if percent is None else f"{key}.{percent}"

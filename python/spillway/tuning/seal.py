@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.trial import FrozenTrial
+from optuna import Study
+from optuna.trial import FrozenTrial, TrialState
 
 OUTCOME = "outcome"
 """What a trial has come to, among its attributes."""
@@ -51,8 +50,6 @@ def check(study: Study) -> None:
 
 
 def _is_whole(trial: FrozenTrial) -> bool:
-    from optuna.trial import TrialState
-
     outcome = trial.user_attrs.get(OUTCOME)
     if outcome is None or not trial.state.is_finished():
         # What was cut short may be tried again, and has come to nothing.

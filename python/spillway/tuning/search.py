@@ -5,22 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from optuna import Study, Trial, create_study
+from optuna.samplers import BaseSampler
+from optuna.trial import FrozenTrial, TrialState
 
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.progress import Follow
 from spillway.base.threads import side_by_side
-from spillway.tuning import pruning, samplers, seal
+from spillway.tuning import choosing, seal
 from spillway.tuning.goal import INVALID, Aims, MissingError, Readings, front
-from spillway.tuning.kept import Kept
-from spillway.tuning.runs import Runs, StoppedError
+from spillway.tuning.runs import Kept, Runs, StoppedError
 from spillway.tuning.space import Choices, Parameter, Space
 from spillway.tuning.workers import Beats, OtherWorkers
-
-if TYPE_CHECKING:
-    from optuna import Study, Trial
-    from optuna.samplers import BaseSampler
-    from optuna.trial import FrozenTrial
 
 END = 100
 """The end of a run among the looks at it, in percent of its duration."""
@@ -161,11 +159,8 @@ class Search:
 
     def _begun(self) -> Trial | None:
         """A trial that a killed process has left, or another one, if there are not enough."""
-        import optuna
-
         trials = self._study.get_trials(deepcopy=False)
-        running = [trial for trial in trials if trial.state == optuna.trial.TrialState.RUNNING]
-        left = [trial for trial in running if trial.number not in self._mine]
+        left = self._of_others(trials)
         if self._is_shared:
             if self._others.try_again(self._study, left):
                 trials = self._study.get_trials(deepcopy=False)
@@ -187,12 +182,10 @@ class Search:
 
         So the study goes on as if nothing had happened.
         """
-        import optuna
-
         if _BEGUN not in left.user_attrs and "fixed_params" not in left.system_attrs:
             # Its values may have been drawn in part. They are drawn again in a copy of the study.
             directions = self._study.directions
-            again = optuna.create_study(directions=directions, sampler=self._sampler(left.number))
+            again = create_study(directions=directions, sampler=self._sampler(left.number))
             again.add_trials(trials[: left.number])
             drawn = again.ask()
             self._chosen(drawn)
@@ -202,31 +195,31 @@ class Search:
             for key, value in {**noted, "fixed_params": dict(drawn.params)}.items():
                 keeps.set_trial_system_attr(left._trial_id, key, value)
         self._study.sampler = self._sampler(left.number)
-        return optuna.Trial(self._study, left._trial_id)
+        return Trial(self._study, left._trial_id)
 
     def _sampler(self, number: int) -> BaseSampler:
         plan = self._plan
         is_alone = plan.at_once == 1 and not self._is_shared
-        return samplers.sampler(plan.sampler, plan.search_seed, number, is_alone)
+        return choosing.sampler(plan.sampler, plan.search_seed, number, is_alone)
 
     def _check_drawn(self, trials: Sequence[FrozenTrial]) -> None:
         """Refuses to go on where hardly any combination of values is a scenario."""
         invalid = [trial for trial in trials if outcome(trial).get("state") == "invalid"]
         if len(invalid) >= _MOST_DRAWN * self._plan.trials:
             why = outcome(invalid[-1])["why"]
-            hint = "choose ranges whose values go together"
-            text = f"{len(invalid)} combinations of values are no scenarios: the last one, {why}"
-            raise SpillwayError(text, hint)
+            raise SpillwayError(
+                f"{len(invalid)} combinations of values are no scenarios: the last one, {why}",
+                "choose ranges whose values go together",
+            )
 
     def _waits(self) -> bool:
         """Whether trials of other workers are under way, which may be killed."""
-        if not self._is_shared:
-            return False
-        import optuna
+        return self._is_shared and bool(self._of_others(self._study.get_trials(deepcopy=False)))
 
-        states = (optuna.trial.TrialState.RUNNING,)
-        running = self._study.get_trials(deepcopy=False, states=states)
-        return any(trial.number not in self._mine for trial in running)
+    def _of_others(self, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+        """The trials under way that are not this process's own."""
+        running = (trial for trial in trials if trial.state == TrialState.RUNNING)
+        return [trial for trial in running if trial.number not in self._mine]
 
     def _chosen(self, trial: Trial) -> dict[str, str]:
         def choose(parameter: Parameter) -> str:
@@ -298,35 +291,26 @@ class Search:
         self, number: int, value: float, percent: int, trials: Sequence[FrozenTrial]
     ) -> bool:
         """Whether a trial is ended at a look, by what others had there."""
-        from optuna.trial import TrialState
-
         others = [
             each for each in trials if each.number != number and percent in each.intermediate_values
         ]
         complete = [each for each in others if each.state == TrialState.COMPLETE]
-        return pruning.is_ended(
+        return choosing.is_ended(
             self._plan.pruner,
             value,
             [each.intermediate_values[percent] for each in complete],
             [each.intermediate_values[percent] for each in others],
-            pruning.factor_at(percent, [look for look in self._default.looks if look != END]),
+            choosing.factor_at(percent, [look for look in self._default.looks if look != END]),
             self._aims.goals[0].is_minimised,
         )
 
     def _same(self, chosen: Mapping[str, str]) -> FrozenTrial | None:
         """A complete trial with these values: runs with the same seeds would come to the same."""
-        import optuna
-
-        complete = (optuna.trial.TrialState.COMPLETE,)
-        for other in self._study.get_trials(deepcopy=False, states=complete):
-            if outcome(other)["set"] == chosen:
-                return other
-        return None
+        trials = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        return next((other for other in trials if outcome(other)["set"] == chosen), None)
 
     def _tell(self, trial: Trial, chosen: Mapping[str, str], end: _Outcome) -> None:
         """Notes what a trial has come to."""
-        from optuna.trial import TrialState
-
         told: dict[str, Any] = {
             "state": end.state,
             "set": dict(chosen),
@@ -396,14 +380,11 @@ class Search:
 
 def outcome(trial: FrozenTrial) -> dict[str, Any]:
     """What was noted of a trial that is over; nothing of one that was cut short."""
-    found: dict[str, Any] = trial.user_attrs.get(seal.OUTCOME, {})
-    return found
+    return dict(trial.user_attrs.get(seal.OUTCOME, {}))
 
 
 def counts(trial: FrozenTrial) -> bool:
     """Whether a trial is one of those that were wanted: not an invalid one, nor one tried again."""
-    from optuna.trial import TrialState
-
     if trial.state == TrialState.WAITING:
         return False
     if trial.state == TrialState.FAIL:
@@ -420,18 +401,16 @@ def winners(aims: Aims, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
         and trial.state.is_finished()
         and all(value <= 0 for value in trial.constraints.values())
     ]
+    sign = 1 if aims.goals[0].is_minimised else -1
     if len(aims.goals) > 1:
         found = [met[place] for place in front(aims, [trial.values for trial in met])]
-        sign = 1 if aims.goals[0].is_minimised else -1
         return sorted(found, key=lambda trial: sign * trial.values[0])
-    best: FrozenTrial | None = None
-    for trial in met:
-        if best is None or aims.goals[0].is_better(trial.values[0], best.values[0]):
-            best = trial
-    return [] if best is None else [best]
+    # Of equal ones the first.
+    return sorted(met, key=lambda trial: sign * trial.values[0])[:1]
 
 
 def default_of(
+    study: Study,
     space: Space,
     aims: Aims,
     plan: Plan,
@@ -440,10 +419,17 @@ def default_of(
     share: float,
     kept: Kept,
 ) -> Default:
-    """Runs the unchanged scenario as a trial is run, and times it. Raises StoppedError."""
+    """Runs the unchanged scenario as a trial is run, and times it. Raises StoppedError.
+
+    A study keeps what it has come to.
+    """
+    noted = study.user_attrs.get(seal.DEFAULT)
+    if noted is not None:
+        looks = {int(percent): readings for percent, readings in noted["looks"].items()}
+        return Default(looks, noted["cpu_s"])
     scenario, stop = space.base.with_named_plugins(), threading.Event()
     runs = Runs(scenario, plan.seeds, plan.jobs, stop, follow, "the default", share, kept)
-    found: dict[int, Readings] = {}
+    found: dict[int, dict[str, list[float]]] = {}
     try:
         for percent in plan.looks:
             try:
@@ -453,8 +439,13 @@ def default_of(
         try:
             found[END] = aims.readings(runs.finish())
         except MissingError as error:
-            hint = "let the runs last longer, or choose another metric"
-            raise SpillwayError(f"the default has failed: {error}", hint) from None
-        return Default(found, runs.cpu_s / len(plan.seeds))
+            raise SpillwayError(
+                f"the default has failed: {error}",
+                "let the runs last longer, or choose another metric",
+            ) from None
+        cpu_s = runs.cpu_s / len(plan.seeds)
     finally:
         runs.end()
+    told = {"looks": {str(percent): each for percent, each in found.items()}, "cpu_s": cpu_s}
+    study.set_user_attr(seal.DEFAULT, seal.sealed(seal.DEFAULT, told))
+    return Default(found, cpu_s)

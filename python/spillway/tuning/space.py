@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import tomllib
@@ -13,14 +14,13 @@ from typing import Any, TypeAlias
 from spillway.base.arguments import check_text, items, split, written
 from spillway.base.errors import ScenarioError
 from spillway.scenario.scenario import Scenario
+from spillway.scenario.variants import Path, path_of, within
 
 Over: TypeAlias = str | Mapping[str, Any] | Iterable[str]
 """Texts such as `switch.sharing.alpha=0.1..8:log`, or a mapping of keys to ranges (texts) or to
 lists of values.
 """
 Assignments: TypeAlias = tuple[str, ...]
-Path: TypeAlias = tuple[str | int, ...]
-"""The steps to a value: keys of tables, and places in lists."""
 
 _HINT = "for one: switch.sharing.alpha=0.1..8:log, or switch.sharing=dt,lqd"
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -28,8 +28,6 @@ _RANGE = re.compile(
     rf"(?P<low>{_NUMBER})(?P<unit>[A-Za-z%][\w/%]*)?\s*\.\.\s*"
     rf"(?P<high>{_NUMBER})(?P<other>[A-Za-z%][\w/%]*)?(?P<options>(?::[^:]*)*)"
 )
-_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
-"""A step of a key: a name, or a place in brackets."""
 _DIGITS = 4
 """A number within a range is written with at least this many significant digits."""
 _MOST_DIGITS = 17
@@ -146,7 +144,7 @@ def parameters(over: Over) -> list[Parameter]:
     found = [_parameter(text) for text in texts]
     if not found:
         raise ScenarioError("nothing is varied", _HINT, typed=f"--over says what; {_HINT}")
-    keys = [parameter.key.removesuffix(".kind") for parameter in found]
+    keys = [_named(parameter.key) for parameter in found]
     twice = next((key for key in keys if keys.count(key) > 1), None)
     if twice is not None:
         raise ScenarioError(f"{twice} is varied twice", "one range or list for each key")
@@ -167,26 +165,36 @@ def _parameter(text: object) -> Parameter:
     if not key or not values.strip():
         raise ScenarioError(f"{text!r} is not of the form key=low..high or key=a,b", _HINT)
     if key == "seed":
-        hint = "all trials have the same seeds: say which with seeds"
-        typed = "all trials have the same seeds: say which with --seeds"
-        raise ScenarioError("seed is no parameter to choose", hint, typed=typed)
+        raise ScenarioError(
+            "seed is no parameter to choose",
+            "all trials have the same seeds: say which with seeds",
+            typed="all trials have the same seeds: say which with --seeds",
+        )
     if key in ("duration", "stop"):
-        hint = "the confirmation makes all runs longer; set it for all of them"
-        raise ScenarioError(f"{key} is no parameter to choose", hint)
+        raise ScenarioError(
+            f"{key} is no parameter to choose",
+            "the confirmation makes all runs longer; set it for all of them",
+        )
     if re.split(r"[.\[]", key)[0] in _MEASURES:
-        hint = "it changes what is measured, and not the network: set it for all trials"
-        raise ScenarioError(f"{key} is no parameter to choose", hint)
+        raise ScenarioError(
+            f"{key} is no parameter to choose",
+            "it changes what is measured, and not the network: set it for all trials",
+        )
     match = _RANGE.fullmatch(values)
     if match and "..." in match[0]:
-        hint = "two points, and a digit before a decimal point, as in 0.1..0.8"
-        raise ScenarioError(f"{text!r} has three points in a row", hint)
+        raise ScenarioError(
+            f"{text!r} has three points in a row",
+            "two points, and a digit before a decimal point, as in 0.1..0.8",
+        )
     if match:
         return _range(key, match)
     choices = tuple(split(values))
     if len(choices) == 1:
         if ".." in values and values[0] not in "\"'[{":
-            hint = "two numbers with the same unit and .. between them, then :log or :step=N"
-            raise ScenarioError(f"{text!r} is not a range", hint)
+            raise ScenarioError(
+                f"{text!r} is not a range",
+                "two numbers with the same unit and .. between them, then :log or :step=N",
+            )
         raise ScenarioError(f"{key} has one value, {values}: there is nothing to choose", _HINT)
     if len({*choices}) < len(choices):
         raise ScenarioError(f"{text!r} has the same value twice", "list each once")
@@ -199,8 +207,9 @@ def _range(key: str, match: re.Match[str]) -> Range:
 
     units = match["unit"], match["other"]
     if units[0] and units[1] != units[0]:
-        hint = "both ends in the same unit, as in 10pkt..200pkt"
-        raise refused("the ends of a range have one unit", hint)
+        raise refused(
+            "the ends of a range have one unit", "both ends in the same unit, as in 10pkt..200pkt"
+        )
     low, high = float(match["low"]), float(match["high"])
     if not (low < high and math.isfinite(low) and math.isfinite(high)):
         raise refused("the second end is not above the first", "for one: 0.1..8")
@@ -225,8 +234,10 @@ def _range(key: str, match: re.Match[str]) -> Range:
     if step is not None:
         places = (high - low) / step
         if not _is_near_whole(places) or not 1 <= places <= _MOST_PLACES:
-            hint = f"a step leads from the first end to the second, {_MOST_PLACES:,} at most"
-            raise refused(f"steps of {step:g} do not lead from one end to the other", hint)
+            raise refused(
+                f"steps of {step:g} do not lead from one end to the other",
+                f"a step leads from the first end to the second, {_MOST_PLACES:,} at most",
+            )
     return Range(key, low, high, units[1] or "", is_log, step)
 
 
@@ -242,11 +253,14 @@ class Space:
         """Refuses a value that the scenario refuses, and a key that no choice has."""
         self.base = base
         self._resolved = base.checked().resolved
-        resolved = tomllib.loads(self._resolved)
+        values = tomllib.loads(self._resolved)
         self.parameters = [
-            _with_own(each, resolved) for each in sorted(given, key=lambda each: _depth(each.key))
+            _with_own(each, values) for each in sorted(given, key=lambda each: _depth(each.key))
         ]
-        self._paths = {each.key: _path(resolved, each.key) for each in self.parameters}
+        own = {each.key: _own(values, each.key) for each in self.parameters}
+        self.own = {key: value for key, value in own.items() if value is not None}
+        """The scenario's own values, whether they are among those varied or not."""
+        self._paths = {each.key: path_of(values, _named(each.key)) for each in self.parameters}
         _check_paths(self._paths)
         self._above = {
             each.key: [
@@ -289,48 +303,28 @@ class Space:
         """The scenario with these values, and only the plug-ins that it then names."""
         return self.base.set(*assignments(chosen)).with_named_plugins()
 
-    def own(self, resolved: Mapping[str, Any]) -> dict[str, str]:
-        """The scenario's own values, whether they are among those varied or not."""
-        found = {each.key: _own(resolved, each.key) for each in self.parameters}
-        return {key: value for key, value in found.items() if value is not None}
-
-    def default(self, resolved: Mapping[str, Any]) -> dict[str, str] | None:
+    def default(self) -> dict[str, str] | None:
         """The values that the scenario has itself, if all of them are among those varied.
 
         With these values set, the scenario must be the same as without. That is not certain, since
         a choice replaces a whole policy, with all keys of it.
         """
-        kept = {each.key: self._kept(each, resolved) for each in self.parameters}
-        return self._completed({}, self.parameters, kept)
+        kept = {each.key: self._kept(each) for each in self.parameters}
+        for values in itertools.product(*(each or [""] for each in kept.values())):
+            given = dict(zip(kept, values, strict=True))
+            chosen = self.chosen(lambda parameter, given=given: given[parameter.key])  # type: ignore[misc]
+            is_same = self._resolved_with(assignments(chosen)) == self._resolved
+            if is_same and all(kept[key] for key in chosen):
+                return chosen
+        return None
 
-    def _completed(
-        self,
-        found: Mapping[str, str],
-        left: Sequence[Parameter],
-        kept: Mapping[str, Sequence[str]],
-    ) -> dict[str, str] | None:
-        """Values of all parameters that leave the scenario as it is; None if there are none.
-
-        Some are `found` already; each parameter that is `left` gets one of those `kept` for it.
-        """
-        if not left:
-            same = self._resolved_with(assignments(found)) == self._resolved
-            return dict(found) if same else None
-        first, *others = left
-        if not self.matters(first, found):
-            return self._completed(found, others, kept)
-        each = (
-            self._completed({**found, first.key: value}, others, kept) for value in kept[first.key]
-        )
-        return next((chosen for chosen in each if chosen is not None), None)
-
-    def _kept(self, parameter: Parameter, resolved: Mapping[str, Any]) -> list[str]:
+    def _kept(self, parameter: Parameter) -> list[str]:
         """The values of a parameter that, set alone, leave the scenario as it is.
 
         The one that the scenario itself has comes first. If there are parameters below this one,
         only its name must stay: the keys below it may differ.
         """
-        own = _own(resolved, parameter.key)
+        own = self.own.get(parameter.key)
         if isinstance(parameter, Range):
             return [] if own is None or parameter.value(own) is None else [own]
         has_below = any(parameter in above for above in self._above.values())
@@ -357,7 +351,7 @@ class Space:
 
     def _concerns(self, error: ScenarioError, parameter: Parameter) -> bool:
         """Whether an error is about this key, or about a part of its path."""
-        path = _path(tomllib.loads(self._resolved), error.path)
+        path = path_of(tomllib.loads(self._resolved), _named(error.path))
         own = self._paths[parameter.key]
         return bool(error.path) and path[: len(own)] == own[: len(path)]
 
@@ -419,39 +413,13 @@ def _is_near_whole(number: float) -> bool:
     return abs(number - round(number)) < 1e-9
 
 
+def _named(key: str) -> str:
+    """A policy's key, also where that of its name is given."""
+    return key.removesuffix(".kind")
+
+
 def _depth(key: str) -> int:
-    return len(re.split(r"[.\[]", key.removesuffix(".kind")))
-
-
-def _path(resolved: Mapping[str, Any], key: str) -> Path:
-    """The steps to a key's value: the same ones for all names that a key has.
-
-    >>> _path({"a": [{"name": "x"}]}, "a.x.b") == _path({"a": [{"name": "x"}]}, "a[00].b.kind")
-    True
-    >>> _path({}, "a.b[1]"), _path({}, "a.b.kind")
-    (('a', 'b', 1), ('a', 'b'))
-    """
-    steps: list[str | int] = []
-    found: Any = resolved
-    for name, place in _STEP.findall(key.removesuffix(".kind")):
-        text = name or place
-        listed = found if isinstance(found, list) else []
-        names = [each.get("name") if isinstance(each, Mapping) else None for each in listed]
-        if name in names:
-            steps.append(names.index(name))
-        elif not isinstance(found, Mapping) and re.fullmatch(r"\+?[0-9]+", text):
-            steps.append(int(text))
-        else:
-            steps.append(text)
-        found = _below(found, steps[-1])
-    return tuple(steps)
-
-
-def _below(found: Any, step: str | int) -> Any:
-    """What a step leads to; None if there is no such value."""
-    if isinstance(found, list):
-        return found[step] if isinstance(step, int) and step < len(found) else None
-    return found.get(step) if isinstance(found, Mapping) else None
+    return len(re.split(r"[.\[]", _named(key)))
 
 
 def _check_paths(paths: Mapping[str, Path]) -> None:
@@ -471,10 +439,8 @@ def _some(parameter: Parameter) -> str:
 
 def _combinations(above: Sequence[Choices]) -> list[list[str]]:
     """Every way to choose above a parameter, as assignments."""
-    found: list[list[str]] = [[]]
-    for choices in above:
-        found = [[*each, f"{choices.key}={value}"] for each in found for value in choices.values]
-    return found
+    each = ([f"{choices.key}={value}" for value in choices.values] for choices in above)
+    return [list(chosen) for chosen in itertools.product(*each)]
 
 
 def _with_own(parameter: Parameter, resolved: Mapping[str, Any]) -> Parameter:
@@ -487,8 +453,5 @@ def _with_own(parameter: Parameter, resolved: Mapping[str, Any]) -> Parameter:
 
 def _own(resolved: Mapping[str, Any], key: str) -> str | None:
     """The scenario's own value of a key; of a policy it is the name."""
-    found: Any = resolved
-    for step in _path(resolved, key):
-        found = _below(found, step)
-    kind = found.get("kind") if isinstance(found, Mapping) else found
+    kind = within(resolved, _named(key))
     return None if kind is None or isinstance(kind, Mapping) else written(key, kind)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import optuna
+from optuna import Study
+from optuna.exceptions import StorageInternalError
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import check_file
 from spillway.tuning import seal
 from spillway.tuning.goal import Direction
-
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.storages import BaseStorage
 
 FILE = "study.db"
 """The study in a folder, if it is kept nowhere else."""
@@ -43,8 +48,6 @@ def storage(where: str | Path) -> BaseStorage:
 
     A path with another ending is a file of SQLite.
     """
-    import optuna
-
     text = str(where)
     is_address = "://" in text
     with failures(text, _REACH if is_address else _GO_ON), warnings.catch_warnings():
@@ -54,10 +57,8 @@ def storage(where: str | Path) -> BaseStorage:
             return _database(text)
         check_file(Path(text))
         if text.endswith(_JOURNAL):
-            from spillway.tuning import journal
-
-            return journal.opened(text)
-        return optuna.storages.RDBStorage(f"sqlite:///{text}")
+            return _journal(text)
+        return RDBStorage(f"sqlite:///{text}")
 
 
 def _database(address: str) -> BaseStorage:
@@ -65,18 +66,16 @@ def _database(address: str) -> BaseStorage:
 
     Another worker may make them at the same moment; then the second attempt finds them.
     """
-    import optuna
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
-
     try:
         make_url(address)
     except (ArgumentError, ValueError):
-        hint = "for one: postgresql://user:password@host/name"
-        raise ScenarioError(f"{shown(address)} is no address of a database", hint) from None
+        raise ScenarioError(
+            f"{shown(address)} is no address of a database",
+            "for one: postgresql://user:password@host/name",
+        ) from None
     for pause_s in _PAUSES_S:
         try:
-            return optuna.storages.RDBStorage(address)
+            return RDBStorage(address)
         except ImportError as error:
             raise SpillwayError(
                 f"the driver of {shown(address)} is not installed: {error.__cause__ or error}",
@@ -86,20 +85,20 @@ def _database(address: str) -> BaseStorage:
             if not isinstance(error, IntegrityError) and "already exists" not in str(error):
                 raise
             time.sleep(pause_s)
-    return optuna.storages.RDBStorage(address)
+    return RDBStorage(address)
 
 
 def check(where: str) -> None:
     """Refuses what is neither an address nor a journal."""
     if "://" not in where and not where.endswith(_JOURNAL):
-        hint = f"a journal, NAME{_JOURNAL}, or an address such as postgresql://..."
-        raise ScenarioError(f"{shown(where)!r} is no storage that several can share", hint)
+        raise ScenarioError(
+            f"{shown(where)!r} is no storage that several can share",
+            f"a journal, NAME{_JOURNAL}, or an address such as postgresql://...",
+        )
 
 
 def open_study(where: str | Path | None, name: str, directions: Sequence[Direction]) -> Study:
     """The study of this name, which is begun if it is not there; without a place in memory."""
-    import optuna
-
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     kept = None if where is None else storage(where)
     with failures(str(where)):
@@ -114,9 +113,10 @@ def open_study(where: str | Path | None, name: str, directions: Sequence[Directi
                 raise seal.DamagedError("it has other goals")
             seal.check(study)
         except _UNREADABLE as error:
-            text = f"the study in {shown(str(where))} is damaged: {error}"
-            hint = "keep the study elsewhere, or put a copy in its place"
-            raise SpillwayError(text, hint) from error
+            raise SpillwayError(
+                f"the study in {shown(str(where))} is damaged: {error}",
+                "keep the study elsewhere, or put a copy in its place",
+            ) from error
         return study
 
 
@@ -134,12 +134,9 @@ def shown(where: str) -> str:
 @contextlib.contextmanager
 def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
     """A context in which a storage that fails is an error of ours."""
-    import optuna
-    from sqlalchemy.exc import SQLAlchemyError
-
     try:
         yield
-    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+    except (SQLAlchemyError, StorageInternalError) as error:
         cause = error.__cause__ or error
         text = str(getattr(cause, "orig", None) or cause).strip().splitlines()[0]
         told = f"the study in {shown(where)} cannot be kept: {text}"
@@ -147,3 +144,108 @@ def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
             told = f"the study in {shown(where)} cannot be read: {text}"
             hint = "what it holds is lost: begin anew with another --out or --storage"
         raise SpillwayError(told, hint) from error
+
+
+# Journals -----------------------------------------------------------------------------------------
+
+
+_BEGIN = b'{"op_code":'
+"""What every line begins with."""
+
+
+class DamagedJournalError(SpillwayError):
+    """A file that is no journal, or one that is damaged elsewhere than in a last, partial line."""
+
+    def __init__(self, file: str, line: int | None = None) -> None:
+        where = "" if line is None else f" in line {line}"
+        super().__init__(
+            f"{file} is no journal of a study, or is damaged{where}",
+            "keep the study elsewhere, or put a copy in its place",
+        )
+
+
+class _Lock(JournalFileSymlinkLock):
+    """The lock of those who append; whoever has it finds whole lines only.
+
+    Optuna appends to whatever is there. If the last line was cut off in the middle, by a full disk
+    or a loss of power, the next one joins it, and nothing can be read any more. So whoever holds
+    the lock, and is about to append, takes such a line away first: what it says has not happened.
+    """
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self._file = file
+
+    def acquire(self) -> bool:
+        found = super().acquire()
+        try:
+            _cut(self._file)
+        except BaseException:
+            self.release()
+            raise
+        return found
+
+
+class _Backend(JournalFileBackend):
+    """Optuna's, whose failures are those of a storage."""
+
+    def __init__(self, file: str) -> None:
+        self.lock = _Lock(file)
+        self._file = file
+        super().__init__(file, self.lock)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        try:
+            super().append_logs(logs)
+        except OSError as error:
+            raise StorageInternalError(str(error)) from error
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:  # type: ignore[override]
+        try:
+            yield from super().read_logs(log_number_from)
+        except ValueError as error:
+            raise DamagedJournalError(self._file) from error
+
+
+def _journal(file: str) -> JournalStorage:
+    """The study of a journal, which is begun if it is not there. Refuses what is no journal."""
+    backend = _Backend(file)
+    try:
+        backend.lock.acquire()
+        try:
+            _check(file)
+        finally:
+            backend.lock.release()
+        return JournalStorage(backend)
+    except (OSError, SpillwayError, StorageInternalError):
+        raise
+    except Exception as error:
+        # Optuna checks nothing of what it reads.
+        raise DamagedJournalError(file) from error
+
+
+def _cut(file: str) -> None:
+    """Takes away a last line that was not written to its end."""
+    with Path(file).open("r+b") as content:
+        size = content.seek(0, 2)
+        content.seek(max(0, size - 1))
+        if content.read(1) in (b"", b"\n"):
+            return
+        content.seek(0)
+        partial = content.read().rpartition(b"\n")[2]
+        # After a loss of power what was not written may be zeros.
+        written = partial.rstrip(b"\0")[: len(_BEGIN)]
+        if not _BEGIN.startswith(written):
+            raise DamagedJournalError(file)
+        content.truncate(size - len(partial))
+
+
+def _check(file: str) -> None:
+    """Refuses a journal with a line that no study has written."""
+    for number, line in enumerate(Path(file).read_bytes().splitlines(), 1):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not {"op_code", "worker_id"} <= found.keys():
+            raise DamagedJournalError(file, number)

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from optuna import Study
+from optuna.trial import FrozenTrial
 
 from spillway.base import core
 from spillway.base.arguments import Assignments, Seeds, callback, plain_int, seeds_of, whole
@@ -20,19 +23,14 @@ from spillway.plugins.description import check_named, describe_all
 from spillway.run.run import prepared
 from spillway.scenario.inputs import Inputs
 from spillway.scenario.scenario import Scenario, Source
-from spillway.tuning import confirm, importance, pruning, samplers, seal, storage
+from spillway.tuning import choosing, confirm, storage
 from spillway.tuning import summary as summaries
 from spillway.tuning.confirm import Confirmation
 from spillway.tuning.files import BEST, FRONT, PAGE, StudyFolder
 from spillway.tuning.goal import Aims, Texts
-from spillway.tuning.kept import Kept
-from spillway.tuning.runs import StoppedError, can_be_looked_at
+from spillway.tuning.runs import Kept, StoppedError, can_be_looked_at
 from spillway.tuning.search import END, Default, Plan, Search, counts, default_of, outcome, winners
 from spillway.tuning.space import Over, Space, parameters
-
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.trial import FrozenTrial
 
 LOOKS = "25%,50%"
 """The looks at a run with one goal, unless others are given."""
@@ -93,10 +91,6 @@ class _Request:
     aims: Aims
     plan: Plan
     confirmation: Confirmation
-    own: Mapping[str, Any]
-    """The scenario's own values of the parameters."""
-    first: Mapping[str, str] | None
-    """The values of the first trial: the scenario's own, if all are among those varied."""
     question: dict[str, Any]
     """What makes a study another one."""
 
@@ -111,18 +105,14 @@ class _Request:
         }
 
     @property
-    def most_winners(self) -> int:
-        """How many trials are confirmed at most."""
-        return 1 if len(self.aims.goals) == 1 else confirm.MOST_WINNERS
-
-    @property
     def longer(self) -> float:
         """How many times as long a run of the confirmation is."""
         return self.confirmation.duration_ps / self.base.checked().duration_ps
 
     def work(self, trials: int) -> tuple[float, float]:
         """The work of so many trials, and of the confirmation, in runs of the default."""
-        confirmed = (1 + self.most_winners) * len(self.confirmation.seeds) * self.longer
+        winners = 1 if len(self.aims.goals) == 1 else confirm.MOST_WINNERS
+        confirmed = (1 + winners) * len(self.confirmation.seeds) * self.longer
         return float(trials * len(self.plan.seeds)), confirmed
 
     @property
@@ -278,18 +268,17 @@ def _request(
     """Reads and checks everything before anything is run or written."""
     base = scenario.with_named_plugins()
     read = base.read()
-    varied = parameters(over)
-    space = Space(scenario, varied)
+    space = Space(scenario, parameters(over))
     _check_plugins(scenario, space)
     # Without a warm-up, so that jobs which begin at once have their rows.
     example = json.loads(core.Simulation(base.set("warmup=0us").checked()).summary())
     found = Aims(*aims, example)
     trials, sampler, pruner, search_seed, jobs = plan
-    _one_of("sampler", sampler, samplers.SAMPLERS)
+    _one_of("sampler", sampler, choosing.SAMPLERS)
     is_single = len(found.goals) == 1
     chosen = _looks(looks, is_single and pruner != "none", scenario)
     pruner = pruner or ("median" if chosen else "none")
-    _one_of("pruner", pruner, pruning.PRUNERS)
+    _one_of("pruner", pruner, choosing.PRUNERS)
     if is_single and pruner != "none" and not chosen:
         if not can_be_looked_at(scenario):
             raise ScenarioError(_NO_LOOKS, "leave out pruner")
@@ -299,8 +288,10 @@ def _request(
             typed="name --looks, or leave out --pruner",
         )
     if not is_single and (chosen or pruner != "none"):
-        hint = "with several goals every trial runs to its end"
-        raise ScenarioError("several goals, and trials that are ended early", hint)
+        raise ScenarioError(
+            "several goals, and trials that are ended early",
+            "with several goals every trial runs to its end",
+        )
     if pruner == "none" and chosen:
         raise ScenarioError(
             "runs are looked at only to end trials, and the pruner none ends none",
@@ -317,7 +308,6 @@ def _request(
         processors() if jobs is None else whole("jobs", jobs, 1, MOST_JOBS),
     )
     confirmation = confirm.planned(base, confirm.seeds_beside(seeds, confirmed[0]), confirmed[1])
-    own = space.default(base.resolved)
     inputs = Inputs.of(read, base.folder, base.plugins)
     made_of = [inputs.scenario, sorted(inputs.digests.values()), sorted(inputs.texts.values())]
     question = {
@@ -332,17 +322,7 @@ def _request(
         "sampler": sampler,
         "search_seed": planned.search_seed,
     }
-    return _Request(
-        base=scenario,
-        name=read.name,
-        space=space,
-        aims=found,
-        plan=planned,
-        confirmation=confirmation,
-        own=space.own(base.resolved),
-        first=own,
-        question=question,
-    )
+    return _Request(scenario, read.name, space, found, planned, confirmation, question)
 
 
 def _check_plugins(scenario: Scenario, space: Space) -> None:
@@ -381,8 +361,9 @@ def _looks(
     except (TypeError, ValueError):
         found = (0,)
     if list(found) != sorted({*found}) or not all(0 < percent < 100 for percent in found):
-        text = f"{given!r} are no parts of a run: whole percents from 1 to 99 that grow"
-        raise ScenarioError(text, hint)
+        raise ScenarioError(
+            f"{given!r} are no parts of a run: whole percents from 1 to 99 that grow", hint
+        )
     if found and not can_be_looked_at(scenario):
         raise ScenarioError(_NO_LOOKS, "leave out looks and pruner")
     return found
@@ -400,32 +381,36 @@ def _tuned(
 ) -> Tuned:
     """Searches and confirms."""
     directions = [goal.direction for goal in request.aims.goals]
+    results = None if folder is None else folder.place
+    name, place = "tune", where or (results and results / storage.FILE)
     if where is not None:
         digest = hashlib.sha256(json.dumps(request.question).encode()).hexdigest()[:12]
-        name: str = f"{request.name}-{digest}"
-        place: str | Path | None = where
-    else:
-        name, place = "tune", None if folder is None else folder.database
-    results = None if folder is None else folder.place
+        name = f"{request.name}-{digest}"
     kept = Kept(results, request.base)
     with storage.failures(str(place)), closing(kept):
         study = storage.open_study(place, name, directions)
-        default = _default(study, request, follow, say, kept)
+        try:
+            default = default_of(
+                study,
+                request.space,
+                request.aims,
+                request.plan,
+                follow,
+                say,
+                request.share,
+                kept,
+            )
+        except StoppedError:
+            raise KeyboardInterrupt from None
         if folder is not None:
             folder.has_begun = True
-        own = request.own
         trials = study.get_trials(deepcopy=False)
-        if not trials and request.first is not None:
-            study.enqueue_trial(_as_asked(request.space, request.first))
+        # It begins with the scenario's own values, if all are among those varied.
+        if not trials and (first := request.space.default()) is not None:
+            study.enqueue_trial(_as_asked(request.space, first))
         for absence in request.space.absences:
             say(absence)
         say(_announcement(request, default, trials, place is not None))
-
-        def so_far(found: Sequence[FrozenTrial]) -> dict[str, Any]:
-            return summaries.document(
-                request.name, request.asked, request.space, request.aims, default, own, found
-            )
-
         search = Search(
             study,
             request.space,
@@ -440,10 +425,10 @@ def _tuned(
         )
         is_interrupted = search.go()
         trials = study.get_trials(deepcopy=False)
-        summary = so_far(trials)
         best = winners(request.aims, trials)
-        summary["winners"] = [_winner(trial) for trial in best]
-        summary["importance"] = importance.of(request.space, request.aims, trials)
+        summary = summaries.document(
+            request.name, request.asked, request.space, request.aims, default, trials, best
+        )
         if is_interrupted:
             raise Interrupted(Tuned(summary, results))
         try:
@@ -473,29 +458,6 @@ def _as_asked(space: Space, chosen: Mapping[str, str]) -> dict[str, Any]:
         value = kinds[key].value(text)
         is_whole = getattr(kinds[key], "is_whole", False)
         found[key] = int(value) if is_whole and value is not None else value
-    return found
-
-
-def _default(
-    study: Study,
-    request: _Request,
-    follow: Follow | None,
-    say: Callable[[str], object],
-    kept: Kept,
-) -> Default:
-    """The unchanged scenario's runs, which a study keeps."""
-    noted = study.user_attrs.get(seal.DEFAULT)
-    if noted is not None:
-        looks = {int(percent): readings for percent, readings in noted["looks"].items()}
-        return Default(looks, noted["cpu_s"])
-    space, aims, plan = request.space, request.aims, request.plan
-    try:
-        found = default_of(space, aims, plan, follow, say, request.share, kept)
-    except StoppedError:
-        raise KeyboardInterrupt from None
-    kept_looks = {str(percent): dict(readings) for percent, readings in found.looks.items()}
-    told = {"looks": kept_looks, "cpu_s": found.cpu_s}
-    study.set_user_attr(seal.DEFAULT, seal.sealed(seal.DEFAULT, told))
     return found
 
 
@@ -535,14 +497,6 @@ def duration_of(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
 
 
-def _winner(trial: FrozenTrial) -> dict[str, Any]:
-    return {
-        "trial": trial.number + 1,
-        "set": outcome(trial)["set"],
-        "values": list(trial.values),
-    }
-
-
 def _confirmed(
     study: Study,
     request: _Request,
@@ -567,7 +521,7 @@ def _confirmed(
         kept,
     )
     confirmed = [
-        {**_winner(trial), **confirm.compared(request.aims, readings, default)}
+        {**summaries.winner(trial), **confirm.compared(request.aims, readings, default)}
         for trial, readings in zip(few, found, strict=True)
     ]
     return summaries.confirmation(

@@ -1,17 +1,27 @@
-"""What a study has come to, as a document."""
+"""What a study has come to, as a document, and how much each parameter matters for it.
+
+That is its share in what makes trials differ, by functional ANOVA over a random forest (F. Hutter,
+H. Hoos, K. Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter Importance", ICML
+2014). A parameter that some trials lack, since it matters only beside one choice, is judged among
+the trials with that choice.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial
 
 from spillway.base import core
-from spillway.tuning.goal import Aims
+from spillway.tuning.goal import Aims, Direction
 from spillway.tuning.search import END, Default, counts, outcome
-from spillway.tuning.space import Parameter, Range, Space
+from spillway.tuning.space import Choices, Parameter, Range, Space
 
-if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial
+FEWEST = 10
+"""The fewest complete trials from which anything is said."""
 
 
 def document(
@@ -20,17 +30,17 @@ def document(
     space: Space,
     aims: Aims,
     default: Default,
-    own: Mapping[str, Any],
     trials: Sequence[FrozenTrial],
+    best: Sequence[FrozenTrial],
 ) -> dict[str, Any]:
-    """The study so far. `own` are the scenario's own values of the parameters."""
+    """The study so far."""
     shown = [_trial(trial, aims, default) for trial in trials if outcome(trial)]
     return {
         "status": "interrupted",
         "scenario": name,
         "version": core.__version__,
         "asked": dict(asked),
-        "over": [_parameter(parameter, space, own) for parameter in space.parameters],
+        "over": [_parameter(parameter, space) for parameter in space.parameters],
         "goals": [
             {
                 "text": goal.text,
@@ -51,17 +61,17 @@ def document(
         ),
         "ended": sum(counts(trial) and trial.state.is_finished() for trial in trials),
         "trials": shown,
-        "winners": [],
-        "importance": [],
+        "winners": [winner(trial) for trial in best],
+        "importance": importance(space, aims, trials),
         "confirmation": None,
         "not_confirmed": None,
     }
 
 
-def _parameter(parameter: Parameter, space: Space, own: Mapping[str, Any]) -> dict[str, Any]:
+def _parameter(parameter: Parameter, space: Space) -> dict[str, Any]:
     found: dict[str, Any] = {
         "key": parameter.key,
-        "default": own.get(parameter.key),
+        "default": space.own.get(parameter.key),
         "below": [each.key for each in space.above(parameter)],
     }
     if isinstance(parameter, Range):
@@ -102,6 +112,15 @@ def _trial(trial: FrozenTrial, aims: Aims, default: Default) -> dict[str, Any]:
     }
 
 
+def winner(trial: FrozenTrial) -> dict[str, Any]:
+    """One of the best trials."""
+    return {
+        "trial": trial.number + 1,
+        "set": outcome(trial)["set"],
+        "values": list(trial.values),
+    }
+
+
 def confirmation(
     seeds: Sequence[int],
     duration_ps: int,
@@ -118,10 +137,59 @@ def confirmation(
     }
 
 
-def relative(difference: float, mean: float) -> float | None:
-    """A difference as a share of the default's mean.
+def importance(space: Space, aims: Aims, trials: Sequence[FrozenTrial]) -> list[dict[str, Any]]:
+    """The shares of all parameters, for every goal: over all trials, and within every branch.
 
-    >>> relative(-1.0, 4.0), relative(1.0, 0.0)
-    (-0.25, None)
+    They add up to 1. They are None where there are too few trials, or all are alike.
     """
-    return difference / abs(mean) if mean else None
+    complete = [trial for trial in trials if outcome(trial).get("state") == "complete"]
+    always = _in_all(space, complete)
+    found = []
+    for place, goal in enumerate(aims.goals):
+        branches = []
+        for parameter in space.parameters:
+            below = [each for each in space.parameters if parameter in space.above(each)]
+            if not isinstance(parameter, Choices) or not below:
+                continue
+            for value in parameter.values:
+                within = [each for each in complete if each.params.get(parameter.key) == value]
+                keys = [key for key in _in_all(space, within) if key != parameter.key]
+                shares = _shares(within, keys, place, goal.direction)
+                branches.append(
+                    {"key": parameter.key, "value": value, "trials": len(within), "shares": shares}
+                )
+        shares = _shares(complete, always, place, goal.direction)
+        found.append(
+            {"goal": goal.text, "trials": len(complete), "shares": shares, "branches": branches}
+        )
+    return found
+
+
+def _in_all(space: Space, trials: Sequence[FrozenTrial]) -> list[str]:
+    """The keys that have a value in each of these trials."""
+    keys = (each.key for each in space.parameters)
+    return [key for key in keys if all(key in trial.params for trial in trials)]
+
+
+def _shares(
+    trials: Sequence[FrozenTrial], keys: Sequence[str], goal: int, direction: Direction
+) -> dict[str, float] | None:
+    """The share of each of some parameters that all of these trials have."""
+    if len(trials) < FEWEST or not keys or len({trial.values[goal] for trial in trials}) < 2:
+        return None
+    study = optuna.create_study(direction=direction)
+    for trial in trials:
+        study.add_trial(
+            optuna.trial.create_trial(
+                params={key: trial.params[key] for key in keys},
+                distributions={key: trial.distributions[key] for key in keys},
+                value=trial.values[goal],
+            )
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+        found = optuna.importance.get_param_importances(
+            study, evaluator=evaluator, params=list(keys)
+        )
+    return {key: float(found[key]) for key in sorted(keys, key=lambda key: -found[key])}

@@ -9,7 +9,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spillway.show.tables import number, wide_grid
-from spillway.tuning.summary import relative
 
 _STYLES = {"better": "green", "worse": "red"}
 _MOST_FRONT = 20
@@ -197,6 +196,15 @@ def _constraint(each: Mapping[str, Any]) -> tuple[str, str, str, str, Text]:
         apart = change(relative(each["difference"], limit), each["difference"])
         reach = interval(each, limit)
     return number(limit, 4), number(tuned, 4), apart, reach, Text(word, style)
+
+
+def relative(difference: float, mean: float) -> float | None:
+    """A difference as a share of the default's mean.
+
+    >>> relative(-1.0, 4.0), relative(1.0, 0.0)
+    (-0.25, None)
+    """
+    return difference / abs(mean) if mean else None
 
 
 def change(share: float | None, difference: float) -> str:

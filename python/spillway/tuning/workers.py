@@ -9,11 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from optuna import Study, Trial
-    from optuna.trial import FrozenTrial
+from optuna import Study, Trial
+from optuna.trial import FrozenTrial, TrialState
 
 BEAT_S = 15.0
 """How often a worker shows that it is alive."""
@@ -88,8 +87,6 @@ class OtherWorkers:
 
     def again(self, study: Study, number: int, values: Mapping[str, Any], begun: int = 0) -> None:
         """Ends a trial, and puts one with the same values in its place."""
-        from optuna.trial import TrialState
-
         try:
             study.tell(number, state=TrialState.FAIL)
         except ValueError:

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from rich.table import Table
 
+from spillway.base.threads import all_of
 from spillway.run.run import run_whole
-from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
 from spillway_studies.references import abm_program
 from spillway_studies.references.abm_runs import (

@@ -16,8 +16,8 @@ from rich.table import Table
 from spillway.base import core
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
+from spillway.base.threads import all_of
 from spillway.run.run import run_whole
-from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
 from spillway_studies.references.aqm_discs import (
     TRANSPORTS,

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from rich.table import Table
 
 from spillway.base import parquet
+from spillway.base.threads import all_of
 from spillway.run.simulation import Simulation
 from spillway.scenario.scenario import Scenario
-from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
 from spillway_studies.references.files import Floats
 from spillway_studies.references.linux_files import (

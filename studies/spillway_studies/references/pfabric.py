@@ -16,9 +16,9 @@ from spillway.base import csv_file, parquet
 from spillway.base.arguments import plain_int
 from spillway.base.columns import taken
 from spillway.base.errors import ScenarioError
+from spillway.base.threads import all_of
 from spillway.run.run import run_whole
 from spillway.scenario.scenario import Scenario
-from spillway.tasks.each import all_of
 from spillway.tasks.run import Report
 from spillway_studies.references.files import (
     Floats,

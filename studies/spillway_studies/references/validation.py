@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from rich.console import Group, RenderableType
 
-from spillway.tasks.each import all_of
+from spillway.base.threads import all_of
 from spillway.tasks.run import Report
 from spillway_studies.references.numbers import RULE, Json, Judged, Verdict
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import math
 import secrets
-import shutil
 import signal
 import threading
 import time
@@ -26,7 +25,7 @@ from spillway.base.interrupts import SIGNALS, deferred
 from spillway.experiment.engines import Left, Told, last_lines, ray_remote, untold
 from spillway.experiment.engines.ray_remote import RESULTS, RUNS, Answer
 from spillway.experiment.engines.slurm import OUTPUTS
-from spillway.experiment.work import put, synced
+from spillway.experiment.work import whole_folder
 from spillway.tasks.claims import Claims
 from spillway.tasks.segment import END, made, sync
 
@@ -239,7 +238,9 @@ def _put(folder: Path, files: dict[str, bytes]) -> None:
         if parts[0] == RUNS and len(parts) > 2:
             runs.setdefault(parts[1], {})["/".join(parts[2:])] = content
     for name, inside in runs.items():
-        _put_folder(folder / RUNS / name, inside)
+        if not (folder / RUNS / name).exists():
+            with whole_folder(folder / RUNS / name) as partial:
+                ray_remote.write(partial, inside)
     rest = [name for name in files if PurePosixPath(name).parts[1] not in runs]
     for name in sorted(rest, key=lambda name: name.endswith(END)):
         made((folder / name).parent)
@@ -247,23 +248,6 @@ def _put(folder: Path, files: dict[str, bytes]) -> None:
             partial.write_bytes(files[name])
             sync(partial)
         sync((folder / name).parent)
-
-
-def _put_folder(place: Path, files: dict[str, bytes]) -> None:
-    """Makes a folder that is complete when it is there; one that is there stays."""
-    if place.exists():
-        return
-    made(place.parent)
-    partial = place.parent / f".{secrets.token_hex(8)}.partial"
-    try:
-        for name, content in files.items():
-            file = partial / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        synced(partial)
-        put(partial, place)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
@@ -294,8 +278,10 @@ def _connect(ray: Any, address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError as error:
-        hint = "`ray start --head` starts one, and its output says how other machines join"
-        raise ScenarioError(f"no Ray cluster answers at {address!r}", hint) from error
+        raise ScenarioError(
+            f"no Ray cluster answers at {address!r}",
+            "`ray start --head` starts one, and its output says how other machines join",
+        ) from error
     except (RuntimeError, ValueError, ImportError) as error:
         # Such as another version of Ray or of Python than the cluster's.
         raise ScenarioError(f"Ray at {address!r}: {error}") from error

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -48,10 +48,7 @@ def in_copy(
         # Where it lies may be written in it, so its name stays.
         copy = Path(made, Path(folder).name)
         copy.mkdir()
-        for name, content in files.items():
-            file = copy / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+        write(copy, files)
         only = Path(made, "keys")
         only.write_text("".join(f"{key}\n" for key in keys))
         line = [str(copy) if part == folder else part for part in command]
@@ -64,6 +61,14 @@ def in_copy(
         ]
         came = {file.relative_to(copy).as_posix(): file.read_bytes() for file in written}
         return Answer(*ended, came)
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files by their paths within a folder."""
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
 
 
 def _is_passing(file: Path) -> bool:

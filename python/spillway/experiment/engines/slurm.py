@@ -289,8 +289,10 @@ class _Jobs:
                 check=False,
             )
         except FileNotFoundError as error:
-            hint = "start it on a machine from which jobs can be submitted"
-            raise ScenarioError(f"there is no Slurm here: no {line[0]}", hint) from error
+            raise ScenarioError(
+                f"there is no Slurm here: no {line[0]}",
+                "start it on a machine from which jobs can be submitted",
+            ) from error
         except subprocess.TimeoutExpired as error:
             raise _LateError(f"{line[0]} does not end") from error
         except OSError as error:

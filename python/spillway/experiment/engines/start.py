@@ -19,8 +19,10 @@ def check(on: str, folder: Path | None) -> None:
     if on == "local":
         return
     if not isinstance(on, str) or (on not in ENGINES and not on.startswith("ray://")):
-        hint = f"valid here: local, {', '.join(ENGINES)}, ray://HOST:PORT"
-        raise ScenarioError(f"there is no engine {on!r}", hint)
+        raise ScenarioError(
+            f"there is no engine {on!r}",
+            f"valid here: local, {', '.join(ENGINES)}, ray://HOST:PORT",
+        )
     if folder is None:
         raise ScenarioError(
             f"on {on} workers share a folder, and there is none",

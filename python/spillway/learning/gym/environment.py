@@ -28,8 +28,7 @@ from spillway.learning.gym.actions import Actions, Setter
 from spillway.learning.gym.reward import Reward, compiled
 from spillway.plugins import Plugins
 from spillway.result.result import Result
-from spillway.run.observing import Array
-from spillway.run.simulation import Simulation
+from spillway.run.simulation import Array, Simulation
 from spillway.scenario.scenario import Source
 
 ID = "Spillway-v0"

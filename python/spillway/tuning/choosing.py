@@ -1,4 +1,4 @@
-"""Which trials are ended before their runs are over.
+"""How the values of a trial are chosen, and which trials are ended before their runs are over.
 
 Trials are judged by the values at one look alone. Optuna's own pruners remember more, and a study
 that was killed between an answer and its consequence would go on differently.
@@ -6,17 +6,60 @@ that was killed between an answer and its consequence would go on differently.
 
 from __future__ import annotations
 
+import hashlib
 import statistics
+import warnings
 from collections.abc import Sequence
 
+import optuna
+from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
+from optuna.trial import FrozenTrial
+
+SAMPLERS = {
+    "tpe": "tree-structured Parzen estimators over groups of parameters that matter together",
+    "nsga2": "the genetic algorithm NSGA-II, generations of 20",
+    "random": "at random",
+}
 PRUNERS = {
     "median": "worse than half of the complete trials at the same look, after five of them",
     "halving": "not among the better half of all trials at the same look",
     "none": "no trial",
 }
 """What a pruner ends early."""
+_GENERATION = 20
 _FIRST = 5
 """The complete trials without which the median ends none."""
+
+
+def sampler(name: str, seed: int, trial: int, is_alone: bool) -> BaseSampler:
+    """The sampler for one trial.
+
+    Every trial has a random stream of its own, derived from the seed of the search and its number.
+    So what is drawn for it does not depend on when a study was interrupted and went on. If it is
+    not alone, what other trials are trying counts as bad, so that it tries something else.
+    """
+    own = int.from_bytes(hashlib.sha256(f"{seed}:{trial}".encode()).digest()[:4], "big")
+    if name == "random":
+        return RandomSampler(seed=own)
+    if name == "nsga2":
+        return _OrderedNSGAII(population_size=_GENERATION, seed=own)
+    with warnings.catch_warnings():
+        # Groups are marked as experimental.
+        warnings.simplefilter("ignore")
+        return TPESampler(seed=own, multivariate=True, group=True, constant_liar=not is_alone)
+
+
+class _OrderedNSGAII(NSGAIISampler):
+    """NSGA-II whose parents have one order, that of their numbers.
+
+    Optuna hands out the parents of a generation by rank when it has just chosen them, and by number
+    afterwards, so a trial that is drawn again would get other parents.
+    """
+
+    def select_parent(self, study: optuna.Study, generation: int) -> list[FrozenTrial]:
+        """The parents of a generation."""
+        parents = super().select_parent(study, generation)
+        return sorted(parents, key=lambda trial: trial.number)
 
 
 def is_ended(
