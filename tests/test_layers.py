@@ -28,6 +28,11 @@ LATE = {
     "torch": "an extra",
 }
 """What may be imported within functions, and why: how long it takes, or that it may be missing."""
+CALLS = {
+    "spillway": {"importlib.import_module"},
+    "spillway_studies.claims.basis": {"importlib.import_module"},
+}
+"""The modules that import what only its name tells, with the call."""
 EARLY = {"spillway.__main__": "Ctrl-C must be caught while the rest is imported"}
 
 
@@ -55,7 +60,8 @@ def imports(node: ast.AST, is_late: bool = False) -> Iterator[tuple[str, bool]]:
             for alias in each.names:
                 full = f"{each.module}.{alias.name}"
                 yield (full if full in MODULES else str(each.module)), is_late
-        yield from imports(each, is_late or isinstance(each, ast.FunctionDef))
+        is_function = isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from imports(each, is_late or is_function)
 
 
 def target(name: str) -> str:
@@ -99,6 +105,24 @@ def test_only_what_is_slow_is_imported_within_functions(name):
         else:
             assert other in LATE, f"{other} waits for no reason that is named"
             assert other not in own, f"{other} is there already"
+
+
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - {"spillway.base.core"}))
+def test_one_module_alone_imports_the_compiled_core(name):
+    """The linter does not know what is compiled."""
+    named = [each for each in ast.walk(MODULES[name]) if isinstance(each, ast.ImportFrom)]
+    assert not [each for each in named if each.module == "spillway._core"]
+    assert not [alias for each in named for alias in each.names if alias.name == "_core"]
+    plain = [each for each in ast.walk(MODULES[name]) if isinstance(each, ast.Import)]
+    assert "spillway._core" not in {alias.name for each in plain for alias in each.names}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_are_statements_that_tools_see(name):
+    calls = [node for node in ast.walk(MODULES[name]) if isinstance(node, ast.Call)]
+    called = {ast.unparse(call.func) for call in calls}
+    may = CALLS.get(name, set())
+    assert called & {"__import__", "import_module", "importlib.import_module"} == may
 
 
 def test_the_names_are_found():
