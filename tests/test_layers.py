@@ -22,7 +22,7 @@ LATE = {
     "ray": "an extra",
     "rich": "50 ms, for tables on a terminal",
     "scipy": "100 ms, for statistics",
-    "sklearn": "500 ms, for training",
+    "sklearn": "500 ms, for training and one hash",
     "stable_baselines3": "an extra",
     "threadpoolctl": "asks all libraries that are loaded by then",
     "torch": "an extra",

@@ -1,9 +1,11 @@
 """spillway reproduce."""
 
+from __future__ import annotations
+
 import enum
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group
@@ -12,8 +14,10 @@ from spillway.base.errors import ScenarioError
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption, JsonOption, SeedsOption
 from spillway.cli.output import INTERRUPTED, console, display, say
-from spillway_studies.claims import Results
-from spillway_studies.claims.harness import Plan
+
+if TYPE_CHECKING:
+    from spillway_studies.claims.harness import Plan
+    from spillway_studies.claims.results import Results
 
 
 class ScaleName(enum.StrEnum):
