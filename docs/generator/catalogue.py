@@ -13,14 +13,14 @@ DOCS = ROOT / "docs"
 ALGORITHMS = DOCS / "algorithms"
 SCENARIO = DOCS / "scenario"
 SWITCH = ROOT / "crates/spillway-switch/src"
-NET = ROOT / "crates/spillway-net/src"
+TRANSPORT = ROOT / "crates/spillway-transport/src"
 
 ROOMS = {
     "sharing": ("Sharing the buffer", "switch.sharing", SWITCH / "sharing"),
     "aqm": ("Marking and early drops", "switch.aqm", SWITCH / "aqm"),
     "scheduling": ("Scheduling", "switch.scheduling", SWITCH / "scheduling"),
-    "transport": ("Transports", "transport.kind", NET / "transport"),
-    "tagging": ("Tagging packets at hosts", "transport.tagging", NET / "tagging"),
+    "transport": ("Transports", "transport.kind", TRANSPORT),
+    "tagging": ("Tagging packets at hosts", "transport.tagging", TRANSPORT / "tagging"),
 }
 """The rooms whose algorithms have pages: heading, key, folder of the sources."""
 

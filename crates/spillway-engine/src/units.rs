@@ -36,6 +36,12 @@ impl Time {
     pub fn from_secs_f64(seconds: f64) -> Time {
         Time((seconds * 1e12).round() as u64)
     }
+    /// This time of transmission in whole nanoseconds, as ns-3 has it. ns-3 computes the time in
+    /// seconds, as a binary fraction, and cuts that too. So a time that is a whole number of
+    /// nanoseconds also loses one nanosecond.
+    pub const fn in_whole_ns(self) -> Time {
+        Time::from_ns(self.0.saturating_sub(1) / 1_000)
+    }
     /// As picoseconds.
     pub const fn ps(self) -> u64 {
         self.0

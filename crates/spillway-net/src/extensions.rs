@@ -1,7 +1,5 @@
 //! Algorithms that are not compiled in, but that scenarios may name.
 
-use crate::tagging::{self, TaggerExtension};
-use crate::transport::ControlExtension;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
 use spillway_switch::sharing::{SharingParams, SharingPolicy};
@@ -17,10 +15,8 @@ pub struct Extensions {
     pub sharing: Vec<Arc<dyn Extension<dyn SharingExtension>>>,
     /// AQMs.
     pub aqm: Vec<Arc<dyn Extension<dyn AqmExtension>>>,
-    /// Congestion controllers.
-    pub transport: Vec<Arc<dyn ControlExtension>>,
-    /// Taggers.
-    pub tagging: Vec<Arc<dyn TaggerExtension>>,
+    /// Congestion controllers and taggers.
+    pub hosts: spillway_transport::Extensions,
 }
 
 impl Extensions {
@@ -32,12 +28,6 @@ impl Extensions {
     /// The ids of the AQMs, those of the catalogue first.
     pub fn aqm_ids(&self) -> impl Iterator<Item = &str> + Clone {
         AqmPolicy::IDS.iter().copied().chain(self.aqm.iter().map(|kind| kind.id()))
-    }
-
-    /// The ids of the taggers, those of the catalogue first.
-    pub fn tagging_ids(&self) -> impl Iterator<Item = &str> + Clone {
-        let listed = tagging::KINDS.iter().map(|kind| kind.id);
-        listed.chain(self.tagging.iter().map(|kind| kind.id()))
     }
 
     /// Reads the parameters of the sharing policy with this id. `environment` is that of the tier's

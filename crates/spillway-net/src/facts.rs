@@ -1,13 +1,12 @@
 //! Facts that follow from a scenario, for people who are about to run it.
 
-use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
-use crate::summary::capacity;
-use crate::topology::{Clocks, LineId, Node, Topology};
-use crate::traffic::{Expected, Source};
-use crate::transport::Transport;
 use serde_json::{Map, Value, json};
 use spillway_engine::Time;
+use spillway_topology::{Clocks, LineId, Node, Topology};
+use spillway_traffic::{Expected, Source};
+use spillway_transport::Transport;
+use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeMap;
 
 /// Topology, buffers, delays and traffic. At most `most_flows` flows are counted.
@@ -15,7 +14,7 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     let topology = &scenario.topology;
     let transport = &scenario.transports[0];
     let host_rate = topology.lines[topology.nics[0] as usize].rate;
-    let (load_of, capacity_bps) = capacity(topology);
+    let (load_of, capacity_bps) = topology.capacity();
     let timed = scenario.transports.iter().filter_map(Transport::closed_loop);
     let min_rto = timed.filter_map(|closed| closed.min_rto(scenario.base_rtt)).max();
     let base_rtt = scenario.base_rtt.ps() as f64;

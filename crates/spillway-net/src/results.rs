@@ -7,11 +7,11 @@
 //! changed in the program. So results may be kept and found again by these numbers.
 //! `tests/digests.rs` checks that results change only together with a number.
 
-use crate::{tagging, topology, traffic, transport};
 use spillway_settings::{Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
+use spillway_transport::tagging;
 use std::collections::BTreeMap;
 use std::iter::zip;
 
@@ -40,10 +40,12 @@ pub fn all() -> Numbers {
     let policies = policies
         .into_iter()
         .flat_map(|(room, ids, results)| zip(ids, results).map(move |(id, n)| (room, *id, *n)));
-    let transports = transport::KINDS.iter().map(|kind| ("transport", kind.id, kind.results));
+    let transports =
+        spillway_transport::KINDS.iter().map(|kind| ("transport", kind.id, kind.results));
     let taggers = tagging::KINDS.iter().map(|kind| ("tagging", kind.id, kind.results));
-    let traffics = traffic::KINDS.iter().map(|kind| ("traffic", kind.id, kind.results));
-    let topologies = topology::KINDS.iter().map(|kind| ("topology", kind.id, kind.results));
+    let traffics = spillway_traffic::KINDS.iter().map(|kind| ("traffic", kind.id, kind.results));
+    let topologies =
+        spillway_topology::KINDS.iter().map(|kind| ("topology", kind.id, kind.results));
     let of_rooms = policies.chain(transports).chain(taggers).chain(traffics).chain(topologies);
     let engine = ("engine".to_string(), ENGINE);
     of_rooms.map(|(room, id, n)| (format!("{room}.{id}"), n)).chain([engine]).collect()

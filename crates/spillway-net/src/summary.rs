@@ -5,12 +5,11 @@ mod jobs;
 use crate::record::{Outcome, Repairs};
 use crate::scenario::Scenario;
 use crate::simulation::{Progress, Simulation};
-use crate::topology::Topology;
-use crate::traffic::Source;
 use jobs::Jobs;
 use serde_json::{Map, Value, json};
-use spillway_engine::{Rate, Time};
+use spillway_engine::Time;
 use spillway_switch::{Buffer, DropReason, Meter};
+use spillway_traffic::Source;
 use std::collections::BTreeMap;
 
 /// The value at share `p` of a sorted list: its `ceil(n p)`-th smallest.
@@ -326,20 +325,10 @@ fn goodput(simulation: &Simulation) -> Value {
     Value::Object(row)
 }
 
-/// What loads are fractions of, in bits per second: the rate of the uplinks of all leaves or,
-/// without uplinks, the rate of the lines of all hosts.
-pub fn capacity(topology: &Topology) -> (&'static str, u64) {
-    let leaves = topology.racks();
-    let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();
-    let host_rate = |line: &u32| topology.lines[*line as usize].rate;
-    let hosts: u64 = topology.nics.iter().map(host_rate).map(Rate::bits_per_second).sum();
-    if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) }
-}
-
-/// Load as fractions of the [`capacity`]: offered by sections with a rate, realised by the flows
+/// Load as fractions of the [capacity](spillway_topology::Topology::capacity): offered by sections with a rate, realised by the flows
 /// that started, and carried on the wire.
 fn load(simulation: &Simulation) -> Value {
-    let (of, capacity) = capacity(&simulation.scenario().topology);
+    let (of, capacity) = simulation.scenario().topology.capacity();
     let window = window(simulation);
     let share = |gbps: f64| gbps * 1e9 / capacity as f64;
     json!({

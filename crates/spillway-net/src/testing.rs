@@ -6,16 +6,16 @@
 //! 50 ns.
 
 use crate::event::Kind;
-use crate::flow::FlowSpec;
 use crate::host::Hosts;
 use crate::network::Network;
 use crate::port::Shortcuts;
 use crate::scenario::{Scenario, Sources};
 use crate::simulation::{Progress, Simulation};
-use crate::traffic::FlowColumns;
 use spillway_engine::Time;
 use spillway_settings::{Table, Value};
 use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId};
+use spillway_traffic::FlowColumns;
+use spillway_transport::flow::FlowSpec;
 use std::path::Path;
 
 /// Picoseconds in a nanosecond.
@@ -88,19 +88,7 @@ pub(crate) fn run_to(simulation: &mut Simulation, time: Time) {
 
 /// A flow of the first class that starts at once.
 pub(crate) fn flow(src: u32, dst: u32, size: u64) -> FlowSpec {
-    FlowSpec {
-        src,
-        dst,
-        class: 0,
-        priority: None,
-        path: None,
-        ack_path: None,
-        query: None,
-        bound: 0,
-        tag: FlowSpec::NO_TAG,
-        start: Time::ZERO,
-        size,
-    }
+    FlowSpec::new(src, dst, size)
 }
 
 /// A network with its hosts, without traffic, samples and link events.

@@ -2,7 +2,7 @@
 //! sender waits for an ack that its receiver holds back.
 
 use crate::common::*;
-use spillway_net::transport::KINDS;
+use spillway_transport::KINDS;
 
 const US: u64 = 1_000_000;
 

@@ -19,6 +19,7 @@ mod facts;
 mod failures;
 mod instruments;
 mod keys;
+mod layers;
 mod limits;
 mod nacks;
 mod naive_dctcp;

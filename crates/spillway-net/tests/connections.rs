@@ -8,7 +8,7 @@ use crate::common::*;
 use spillway_net::record::column::Values;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 use std::path::Path;
 
 const THERE: u64 = 22_400_000;

@@ -5,8 +5,8 @@ use crate::common::random::{Case, Draw, case};
 use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
-use spillway_net::topology::Clocks;
-use spillway_net::traffic::FlowColumns;
+use spillway_topology::Clocks;
+use spillway_traffic::FlowColumns;
 use std::collections::BTreeMap;
 
 /// Runs in steps of any length, and checks every packet and byte after each.

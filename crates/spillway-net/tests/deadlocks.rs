@@ -5,7 +5,7 @@ use crate::common::random::Draw;
 use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 
 /// The hosts of the ring: name, switch, rate of the link.
 const HOSTS: [(&str, &str, &str); 4] =

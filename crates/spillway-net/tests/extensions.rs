@@ -4,17 +4,17 @@ use crate::common::{Run, finish};
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;
-use spillway_net::tagging::{Tagged, Tagger, TaggerExtension};
-use spillway_net::transport::receiver::EcnEcho;
-use spillway_net::transport::window::Window;
-use spillway_net::transport::{
-    Access, Congestion, ControlExtension, ControlMaker, Dctcp, DctcpParams, Ecn, Needs, Pace,
-};
 use spillway_settings::{Range, Section, SettingsError};
 use spillway_switch::aqm::{EcnThreshold, NoAqm};
 use spillway_switch::sharing::{CompleteSharing, DynamicThresholds};
 use spillway_switch::{
     AqmExtension, Environment, Extension, ExtensionParams, Policy, SharingExtension,
+};
+use spillway_transport::receiver::EcnEcho;
+use spillway_transport::tagging::{Tagged, Tagger, TaggerExtension};
+use spillway_transport::window::Window;
+use spillway_transport::{
+    Access, Congestion, ControlExtension, ControlMaker, Dctcp, DctcpParams, Ecn, Needs, Pace,
 };
 use std::fmt;
 use std::path::Path;
@@ -161,8 +161,10 @@ fn read(settings: &str) -> Result<Scenario, SettingsError> {
     let extensions = Extensions {
         sharing: vec![Arc::new(Outside)],
         aqm: vec![Arc::new(Outside)],
-        transport: vec![Arc::new(Outside)],
-        tagging: vec![Arc::new(Outside)],
+        hosts: spillway_transport::Extensions {
+            transport: vec![Arc::new(Outside)],
+            tagging: vec![Arc::new(Outside)],
+        },
     };
     Scenario::read(given, &Sources { extensions, ..Sources::of(Path::new("")) })
 }

@@ -8,11 +8,11 @@ use spillway_engine::Time;
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;
-use spillway_net::traffic::FlowColumns;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::Aqm;
 use spillway_switch::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_switch::{AqmExtension, Buffer, DropReason, Environment, Extension, ExtensionParams};
+use spillway_traffic::FlowColumns;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use spillway_engine::{Stream, Time};
 use spillway_net::record::column::Values;
 use spillway_net::scenario::Scenario;
 use spillway_net::simulation::{Look, Progress, SIGNALS, Shortcuts, Simulation};
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 use std::collections::BTreeMap;
 
 /// Halts at a time. False if the run is over before.

@@ -3,7 +3,7 @@
 
 use crate::common::{Listed, Run, columns, finish, scenario_with};
 use spillway_net::simulation::Simulation;
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 
 /// Four hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. All segments of a flow
 /// leave at once. A packet has 1,000 bytes of payload and 4 that tell its number, an ack 50 and 4.

@@ -49,7 +49,7 @@ fn flows_take_the_paths_of_the_rdma_simulators() {
 /// the last.
 #[test]
 fn a_path_that_is_given_counts_next_hops_in_their_order() {
-    let list = spillway_net::traffic::FlowColumns {
+    let list = spillway_traffic::FlowColumns {
         path: Some(vec![Some(1)]),
         ack_path: Some(vec![Some(4)]),
         ..columns(&[(13, 29, 1_000, 0)])

@@ -5,8 +5,8 @@
 
 use crate::common::*;
 use spillway_net::scenario::{Scenario, Sources};
-use spillway_net::traffic::FlowColumns;
 use spillway_switch::DropReason;
+use spillway_traffic::FlowColumns;
 use std::path::Path;
 
 const STAR: &str = "kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\nlink_delay = \"3us\"";

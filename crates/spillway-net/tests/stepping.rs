@@ -5,9 +5,9 @@ use crate::common::random::{Draw, case};
 use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
-use spillway_net::{tagging, topology, transport};
 use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_traffic::FlowColumns;
+use spillway_transport::tagging;
 
 /// What a run comes to.
 #[derive(Debug, PartialEq)]
@@ -159,7 +159,7 @@ fn everything() -> Vec<String> {
     let by_switch = "sharing = { kind = \"credence\", \
                      model = { leaf0 = \"default\", leaf = \"smartbuf\", spine = \"default\" } }";
     let policies = policies.chain(schedulers).chain([lossless.into(), by_switch.into()]);
-    let transports = transport::KINDS.iter().map(|kind| {
+    let transports = spillway_transport::KINDS.iter().map(|kind| {
         let transport = match kind.id {
             "udp" => "transport = { kind = \"udp\", rate = \"3Gbps\" }".into(),
             id => format!("transport = {{ kind = {id:?} }}"),
@@ -172,7 +172,7 @@ fn everything() -> Vec<String> {
                       scheduling = \"strict\" }";
         six_hosts(LEAF_SPINE, &transport, queues)
     });
-    let topologies = topology::KINDS.iter().map(|kind| {
+    let topologies = spillway_topology::KINDS.iter().map(|kind| {
         let shape = match kind.id {
             "star" => "hosts = 6, host_rate = \"10Gbps\", link_delay = \"1us\"",
             "dumbbell" => "senders = 3, receivers = 3, host_rate = \"10Gbps\"",

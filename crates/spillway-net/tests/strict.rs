@@ -5,8 +5,8 @@ use crate::common::random::Draw;
 use crate::common::*;
 use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
-use spillway_net::traffic::FlowColumns;
 use spillway_switch::{Buffer, Length};
+use spillway_traffic::FlowColumns;
 
 /// A network that decides about packets only as they arrive, and its flows. Sizes, rates and delays
 /// are round, so that much happens in the same moments.

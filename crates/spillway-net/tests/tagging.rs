@@ -6,7 +6,7 @@ use crate::common::{Listed, Run, columns, finish, scenario_with};
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 use std::path::Path;
 
 /// Four hosts at a switch; a packet of 1,000 bytes takes 1 us, and each line delays by 1 us. All

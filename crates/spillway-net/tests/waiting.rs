@@ -4,7 +4,7 @@ use crate::common::{Listed, Row, Run, columns, finish, run, scenario_with, with_
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 use std::path::Path;
 
 const US: u64 = 1_000_000;

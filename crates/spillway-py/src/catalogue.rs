@@ -4,25 +4,26 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use spillway_net::results::{Numbers, all};
 use spillway_net::simulation::SIGNALS;
-use spillway_net::traffic::NAMED_SIZES;
-use spillway_net::{tagging, topology, traffic, transport};
 use spillway_settings::Key;
 use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
+use spillway_traffic::NAMED_SIZES;
+use spillway_transport::tagging;
 
 /// All algorithms by room, with their parameters and sources, and all signals, as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    let transports = transport::KINDS.iter().map(|kind| {
-        row(kind.id, kind.summary, kind.citation, &transport::Transport::keys(kind.id))
+    let transports = spillway_transport::KINDS.iter().map(|kind| {
+        row(kind.id, kind.summary, kind.citation, &spillway_transport::Transport::keys(kind.id))
     });
     let taggers = tagging::KINDS.iter();
     let taggers = taggers.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
-    let traffics = traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
+    let traffics =
+        spillway_traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let topologies =
-        topology::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
+        spillway_topology::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let sizes = NAMED_SIZES.iter().map(
         |sizes| json!({ "id": sizes.name, "mean_bytes": sizes.mean(), "citation": sizes.source() }),
     );

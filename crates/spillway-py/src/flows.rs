@@ -5,7 +5,8 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
+use spillway_net::record::SpecTable;
+use spillway_traffic::{FlowColumns, Merge, Traffic};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A list of flows from a dict of arrays. In optional columns, negative numbers stand for absent
@@ -81,7 +82,7 @@ fn after(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<Vec<u32>>>> {
 /// The flows of a scenario, from the first.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Flows {
-    flows: Mutex<Merge<traffic::Flows>>,
+    flows: Mutex<Merge<spillway_traffic::Flows>>,
     classes: NameList,
     /// Whether some flows have bounds: a further column.
     has_bounds: bool,
@@ -90,7 +91,7 @@ pub struct Flows {
 impl Flows {
     pub fn of(traffic: &Traffic) -> Flows {
         let classes = traffic.classes.iter().cloned().collect();
-        let has_bounds = traffic.sources.iter().any(traffic::Source::has_bounds);
+        let has_bounds = traffic.sources.iter().any(spillway_traffic::Source::has_bounds);
         Flows { flows: Mutex::new(traffic.flows()), classes, has_bounds }
     }
 }

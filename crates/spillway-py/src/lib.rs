@@ -65,7 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(slotted::slotted_optimum, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::prediction_error, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::flipped, module)?)?;
-    module.add("PUBLISHED_PACKET", spillway_net::tagging::PUBLISHED_PACKET)?;
+    module.add("PUBLISHED_PACKET", spillway_transport::tagging::PUBLISHED_PACKET)?;
     module.add_function(wrap_pyfunction!(thresholds::published_thresholds, module)?)?;
     module.add_function(wrap_pyfunction!(thresholds::size_points, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)

@@ -3,9 +3,9 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use spillway_net::tagging;
-use spillway_net::traffic::Sizes;
 use spillway_settings::{Files, Section, Table, Value};
+use spillway_traffic::Sizes;
+use spillway_transport::tagging;
 use std::path::PathBuf;
 
 /// The names of published thresholds, with the thresholds in bytes.

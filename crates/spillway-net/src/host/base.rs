@@ -1,9 +1,9 @@
 //! What the slowdowns of the summary are relative to.
 
-use crate::flow::FlowSpec;
 use crate::scenario::{Scenario, SlowdownBase};
-use crate::topology::base_rtt;
 use spillway_engine::{Rate, Time};
+use spillway_topology::base_rtt;
+use spillway_transport::flow::FlowSpec;
 
 /// The base of slowdowns.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Connections that stay open: which of them are idle, and which one a flow takes.
 
-use crate::flow::FlowSpec;
 use spillway_engine::Time;
+use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeMap;
 
 /// What the flows of a connection have in common: their hosts, their class and the paths that a

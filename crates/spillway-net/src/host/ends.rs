@@ -8,11 +8,12 @@
 use super::open_loop::Clock;
 use super::priority::Held;
 use crate::event;
-use crate::flow::FlowSpec;
-use crate::transport::ClosedLoop;
-use crate::transport::receiver::{InOrder, Receiver};
-use crate::transport::sender::Sender;
+use crate::record::Repairs;
 use spillway_engine::Time;
+use spillway_transport::ClosedLoop;
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::receiver::{InOrder, Receiver};
+use spillway_transport::sender::Sender;
 use std::collections::BTreeMap;
 
 /// The sending end of a flow. Its cache lines hold, in this order: what every packet needs, the
@@ -316,6 +317,21 @@ impl Ends {
         (ends + size_of_val(self.in_order.as_slice())) as u64
     }
 
+    /// What the flow at this place lost, and how it was repaired.
+    pub fn repairs(&self, slot: u32) -> Repairs {
+        let sender = self.sending(slot).sender();
+        let repaired = sender.map_or(0, |sender| sender.retransmitted_packets);
+        let by_timeout = sender.map_or(0, |sender| sender.timeout_repairs);
+        Repairs {
+            lost: self.sending(slot).flow.lost,
+            by_detection: repaired - by_timeout,
+            by_timeout,
+            arrived_twice: self.receiving(slot).arrived_twice,
+            discarded: self.discarded(slot),
+            order: sender.and_then(|sender| sender.order_counts()),
+        }
+    }
+
     /// The places of all flows that are alive, in the order of their numbers.
     pub fn slots(&self) -> Vec<u32> {
         self.by_number.values().copied().collect()
@@ -325,7 +341,35 @@ impl Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::tests::{access, closed_loop};
+    use spillway_engine::Rate;
+    use spillway_settings::Section;
+    use spillway_transport::sender::AckSegment;
+    use spillway_transport::{Access, Control, Transport};
+
+    const NEWRENO: &str = "kind = \"newreno\"\nmss = \"1000B\"";
+
+    fn closed_loop(text: &str) -> ClosedLoop {
+        let mut section = Section::new("transport", text.parse().unwrap());
+        let read = Transport::read(&mut section, &Default::default());
+        let Control::ClosedLoop(closed) = read.unwrap().control else { panic!("acks drive it") };
+        closed
+    }
+
+    /// Sends the flow's only packet, and takes the ack.
+    fn finish(sender: &mut Sender) {
+        let transport = closed_loop(NEWRENO);
+        sender.next_piece(Time::ZERO, &transport).unwrap();
+        let ack = AckSegment {
+            seq: 1_000,
+            ece: false,
+            sent_at: Time::ZERO,
+            may_grow: true,
+            sack: None,
+            telemetry: None,
+            number: None,
+        };
+        sender.on_ack(Time::from_us(25), &ack, &transport);
+    }
 
     /// Both ends of a flow of one packet that acks drive, or a clock.
     fn flow(id: u32, is_open_loop: bool) -> (SendingEnd, ReceivingEnd) {
@@ -333,8 +377,9 @@ mod tests {
         let driver = match is_open_loop {
             true => Driver::OpenLoop(Clock::new(1, id)),
             false => {
-                let transport = closed_loop("kind = \"newreno\"\nmss = \"1000B\"");
-                Driver::ClosedLoop(Sender::new(spec.size, 1_000, &transport, &access(10, 25)))
+                let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
+                let access = Access { rate, base_rtt: Time::from_us(25), whole_ns: false };
+                Driver::ClosedLoop(Sender::new(spec.size, 1_000, &closed_loop(NEWRENO), &access))
             }
         };
         let flow = Outgoing {
@@ -419,7 +464,7 @@ mod tests {
         let slot = insert(&mut ends, 3, false);
         ends.sending_mut(slot).flow.leaves_open = true;
         if let Driver::ClosedLoop(sender) = &mut ends.sending_mut(slot).driver {
-            sender.acknowledge_all();
+            finish(sender);
         }
         ends.sending_mut(slot).flow.packets = 1;
         let other = ends.place_for_next(slot);
@@ -449,7 +494,7 @@ mod tests {
             let slot = insert(&mut ends, u32::from(is_open_loop), is_open_loop);
             assert!(!ends.is_over(slot), "nothing is sent");
             match &mut ends.sending_mut(slot).driver {
-                Driver::ClosedLoop(sender) => sender.acknowledge_all(),
+                Driver::ClosedLoop(sender) => finish(sender),
                 Driver::OpenLoop(clock) => clock.send_all(1_000),
             }
             assert!(ends.is_over(slot));

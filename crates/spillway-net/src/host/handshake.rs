@@ -67,9 +67,9 @@ impl Hosts {
 mod tests {
     use super::*;
     use crate::event::Kind;
-    use crate::flow::FlowSpec;
     use crate::testing::{Bench, MS, NS, STAR, US, flow, transport};
     use spillway_engine::Time;
+    use spillway_transport::flow::FlowSpec;
 
     fn bench(more: &str) -> Bench {
         let more = format!("handshake = true{more}");

@@ -22,10 +22,8 @@ mod start;
 pub(crate) use ends::Ends;
 pub(crate) use observing::Completed;
 
-use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
-use crate::transport::receiver::SackBlocks;
 use base::Base;
 use connections::Connections;
 use notifications::Told;
@@ -34,6 +32,8 @@ use ports::Ports;
 use spillway_engine::Time;
 use spillway_switch::SideTable;
 use spillway_switch::packet::{PacketId, flags};
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::receiver::SackBlocks;
 
 /// The flows at all hosts.
 #[derive(Clone, Debug, Default)]
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
     use crate::host::ends::{ReceivingEnd, SendingEnd};
     use crate::testing::{Bench, STAR, US, flow, transport};
-    use crate::transport::sender::Phase;
     use spillway_engine::Time;
     use spillway_switch::packet::{Contents, Packet};
+    use spillway_transport::sender::Phase;
 
     fn bench(kind: &str, more: &str) -> Bench {
         Bench::new(&format!("{STAR}\n{}", transport(kind, more)))

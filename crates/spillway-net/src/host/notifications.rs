@@ -4,9 +4,9 @@ use super::Hosts;
 use super::ends::Driver;
 use super::priority;
 use crate::network::Network;
-use crate::transport::receiver::Notifications;
 use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
+use spillway_transport::receiver::Notifications;
 
 /// When the sender of each flow may be told again, by the flow's place. An entry of an earlier flow
 /// does not count.

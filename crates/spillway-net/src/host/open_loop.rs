@@ -4,12 +4,12 @@ use super::Hosts;
 use super::ends::{Driver, SendingEnd};
 use super::sending::send_piece;
 use crate::event::Kind;
-use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::scenario::Scenario;
-use crate::transport::Control;
-use crate::transport::sender::Piece;
 use spillway_engine::Stream;
+use spillway_transport::Control;
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::sender::Piece;
 
 /// The clock of a flow.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 
 use super::Hosts;
 use super::connections::Idle;
-use crate::flow::FlowSpec;
-use crate::routing::murmur3;
+use spillway_topology::routing::murmur3;
+use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeMap;
 
 /// How many connections each host has opened to each other host.

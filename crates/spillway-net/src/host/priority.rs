@@ -1,9 +1,9 @@
 //! The one place where a packet's priority is chosen, each time it is sent.
 
 use super::ends::Outgoing;
-use crate::tagging::{self, Tagging};
-use crate::transport::sender::Piece;
 use spillway_switch::packet::NO_PRIORITY;
+use spillway_transport::sender::Piece;
+use spillway_transport::tagging::{self, Tagging};
 
 /// Acks and packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
@@ -53,10 +53,10 @@ fn found(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::FlowSpec;
     use crate::port::Shortcuts;
     use crate::testing::{Bench, STAR, flow, transport};
     use spillway_engine::Time;
+    use spillway_transport::flow::FlowSpec;
 
     /// A flow of one segment from host 0 to host 1, which begins with a handshake.
     fn bench(more: &str, priority: Option<u8>) -> Bench {

@@ -6,10 +6,10 @@ use super::priority;
 use crate::event::Kind;
 use crate::network::Network;
 use crate::scenario::Scenario;
-use crate::transport::ClosedLoop;
-use crate::transport::receiver::{AckFields, Segment};
 use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
+use spillway_transport::ClosedLoop;
+use spillway_transport::receiver::{AckFields, Segment};
 
 impl Hosts {
     /// A data packet of a closed loop has arrived.
@@ -214,10 +214,10 @@ fn set_ack_timer(net: &mut Network, end: &mut ReceivingEnd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::FlowSpec;
-    use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US, flow, transport};
-    use crate::transport::receiver::SackBlocks;
+    use spillway_transport::flow::FlowSpec;
+    use spillway_transport::receiver::SackBlocks;
+    use spillway_transport::telemetry::Hop;
 
     /// A flow from host 0 to host 1. The test delivers its data by hand: only the request for a
     /// connection is on its way.

@@ -8,13 +8,13 @@ use super::priority::{self, Held};
 use crate::event::Kind;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
-use crate::telemetry::Telemetry;
-use crate::transport::receiver::SackBlocks;
-use crate::transport::sender::{AckSegment, Piece, Sender};
-use crate::transport::{ClosedLoop, Transport};
 use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
 use spillway_switch::{DropReason, SideTable};
+use spillway_transport::receiver::SackBlocks;
+use spillway_transport::sender::{AckSegment, Piece, Sender};
+use spillway_transport::telemetry::Telemetry;
+use spillway_transport::{ClosedLoop, Transport};
 
 impl Hosts {
     /// An ack has arrived.

@@ -5,17 +5,17 @@ use super::connections::Idle;
 use super::ends::{Driver, Outgoing, ReceivingEnd, Sending, SendingEnd};
 use super::open_loop::Clock;
 use super::priority::Held;
-use crate::flow::FlowSpec;
-use crate::ideal::{self, Packets};
 use crate::network::Network;
-use crate::routing::{PathChoice, Routing, murmur3, path_lines};
 use crate::scenario::{Completion, Hash, Scenario, Spreading};
-use crate::topology::{LineId, LineSpec};
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
-use crate::transport::{Access, ClosedLoop, Transport};
 use spillway_engine::{Time, mix};
 use spillway_switch::packet::flags;
+use spillway_topology::ideal::{self, Packets};
+use spillway_topology::routing::{PathChoice, Routing, murmur3, path_lines};
+use spillway_topology::{LineId, LineSpec};
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::receiver::Receiver;
+use spillway_transport::sender::Sender;
+use spillway_transport::{Access, ClosedLoop, Transport};
 
 impl Hosts {
     /// Starts a flow, which gets this number, on a connection of its own or on one that is idle.

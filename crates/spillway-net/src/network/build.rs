@@ -11,13 +11,13 @@ use crate::port::line::{End, Line};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring;
 use crate::port::timetable::Timetable;
-use crate::routing::Routing;
 use crate::scenario::{Hash, Scenario, Spreading};
-use crate::topology::{LineId, Node, Topology};
-use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, mix};
 use spillway_switch::packet::Arena;
 use spillway_switch::{SideTable, Switch};
+use spillway_topology::routing::Routing;
+use spillway_topology::{LineId, Node, Topology};
+use spillway_transport::Transport;
 
 impl Network {
     /// A network without packets.
@@ -31,7 +31,7 @@ impl Network {
         let port_fifos = ring::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
-        let nics: Vec<Nic> = (0..topology.hosts()).map(|host| scenario.make_nic(host)).collect();
+        let nics: Vec<Nic> = (0..topology.hosts()).map(|host| Nic::of(scenario, host)).collect();
         let switch_ports = |(switch, first_line): (u64, u32)| {
             let seed = match scenario.routing.hash {
                 Hash::Multiplicative { seed, per_switch } => {

@@ -22,11 +22,11 @@ use super::Network;
 use super::pausing::Stoppable;
 use crate::event::Kind;
 use crate::port::line::{End, Line};
-use crate::routing::Routing;
 use crate::scenario::Scenario;
-use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
 use spillway_switch::packet::{NO_PACKET, PacketId};
+use spillway_topology::routing::Routing;
+use spillway_topology::{LineId, Node, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cycle of ports that pause each other.

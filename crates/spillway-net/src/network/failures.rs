@@ -8,10 +8,10 @@
 use super::Network;
 use crate::event::Kind;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
-use crate::topology::{LineId, Node, Topology};
 use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
+use spillway_topology::{LineId, Node, Topology};
 
 /// The state of all links.
 #[derive(Clone, Debug)]

@@ -3,13 +3,13 @@
 
 use super::{Lost, Network};
 use crate::event::Kind;
-use crate::port::classes::PacketClasses;
 use crate::port::line::End;
+use crate::scenario::PacketClasses;
 use crate::scenario::Scenario;
-use crate::topology::Node;
 use spillway_engine::{Rate, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::PacketId;
+use spillway_topology::Node;
 use std::collections::VecDeque;
 
 /// What waits at a host to be taken in, first come, first served.

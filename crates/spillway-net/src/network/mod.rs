@@ -18,14 +18,11 @@ pub(crate) use pausing::Pause;
 pub(crate) use timers::PolicyTimer;
 
 use crate::event;
-use crate::port::PacketClasses;
 use crate::port::line::{End, Line, Waking};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
 use crate::port::timetable::Timetable;
-use crate::routing::{PathChoice, Routing};
-use crate::telemetry::{Hop, Telemetry};
-use crate::topology::Node;
+use crate::scenario::PacketClasses;
 use deadlock::Deadlocks;
 use failures::Failures;
 use intake::Intake;
@@ -33,6 +30,9 @@ use pausing::Pausing;
 use spillway_engine::{EventQueue, Stream, Time, prefetch};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, SideTable, Switch};
+use spillway_topology::Node;
+use spillway_topology::routing::{PathChoice, Routing};
+use spillway_transport::telemetry::{Hop, Telemetry};
 use whole_ns::WholeNs;
 
 /// A packet that was lost, and where.

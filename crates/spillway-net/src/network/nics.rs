@@ -4,10 +4,10 @@ use super::{Lost, Network};
 use crate::event::Kind;
 use crate::port::line::{Line, Waking};
 use crate::port::nic::NicQueueing;
-use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId, flags};
+use spillway_topology::Node;
 
 impl Network {
     /// Makes a packet and sends it out of a host.
@@ -192,10 +192,10 @@ impl Network {
 mod tests {
     use super::*;
     use crate::port::Shortcuts;
-    use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US};
     use spillway_engine::{Clock, Rate};
     use spillway_switch::packet::NO_PRIORITY;
+    use spillway_transport::telemetry::Hop;
 
     const THREE_QUEUES: &str = "nic = { queues = 3, ack_queue = 0, data_queue = 2 }";
 

@@ -17,10 +17,10 @@ use crate::event::Kind;
 use crate::port::line::{End, Line, Waking};
 use crate::port::timetable::Timetable;
 use crate::scenario::{Ends, PauseFrames, PfcSettings, Scenario};
-use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::PacketId;
+use spillway_topology::Node;
 use std::collections::BTreeMap;
 
 /// A queue class of the port that sends on a line.

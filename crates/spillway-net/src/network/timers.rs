@@ -3,9 +3,9 @@
 use super::Network;
 use crate::event::Kind;
 use crate::port::nic::Nic;
-use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, Switch};
+use spillway_topology::Node;
 
 /// The timer of one policy.
 #[derive(Clone, Copy, Debug)]

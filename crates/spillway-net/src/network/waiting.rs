@@ -22,11 +22,11 @@ use crate::port::nic::NicQueueing;
 use crate::port::shortcuts::{Shortcuts, SwitchPort};
 use crate::port::timetable::Timetable;
 use crate::scenario::Scenario;
-use crate::topology::Node;
-use crate::transport::Transport;
 use spillway_engine::Time;
 use spillway_switch::packet::PacketId;
 use spillway_switch::{DropReason, Sent};
+use spillway_topology::Node;
+use spillway_transport::Transport;
 
 impl Network {
     /// Decides which shortcuts every port takes. Called once, before anything is sent and after it

@@ -3,7 +3,6 @@
 //! Lines keep their rates, from which policies and records compute. Only the time of a packet is
 //! cut, when the packet is put on its line. Such lines are attended, so other lines need no check.
 
-use crate::topology::in_whole_ns;
 use spillway_engine::Time;
 
 /// How much time each line has saved so far.
@@ -18,7 +17,7 @@ impl WholeNs {
 
     /// The time that a packet takes to be sent on a line, cut from `exact`.
     pub fn cut(&mut self, line: u32, exact: Time) -> Time {
-        let lasts = in_whole_ns(exact);
+        let lasts = exact.in_whole_ns();
         self.0[line as usize] += exact - lasts;
         lasts
     }

@@ -2,9 +2,9 @@
 
 use super::ring::PortFifo;
 use crate::event::Kind;
-use crate::topology::LineSpec;
 use spillway_engine::{ByteTime, EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
+use spillway_topology::LineSpec;
 
 /// What makes a waiting port send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

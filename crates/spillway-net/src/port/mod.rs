@@ -1,11 +1,9 @@
 //! Ports: the line, the queues of a NIC, and the ring below the queues.
 
-pub(crate) mod classes;
 pub(crate) mod line;
 pub(crate) mod nic;
 pub(crate) mod ring;
 pub(crate) mod shortcuts;
 pub(crate) mod timetable;
 
-pub use classes::PacketClasses;
 pub use shortcuts::Shortcuts;

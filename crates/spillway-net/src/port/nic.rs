@@ -5,7 +5,7 @@
 //! The NIC accepts every packet, unless it has a discipline. A discipline marks and drops packets
 //! as at a switch's port.
 
-use crate::port::classes::PacketClasses;
+use crate::scenario::{NicScheduling, NicSettings, PacketClasses, Scenario};
 use spillway_engine::Time;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
@@ -13,53 +13,6 @@ use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
 use spillway_switch::{Backlog, Discipline, DropReason, Length};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
-
-/// How packets of equal priority are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicScheduling {
-    /// First come, first served.
-    Fifo,
-    /// Flows take turns, one packet each.
-    PerFlowRoundRobin,
-    /// The flow with the fewest bytes left first. An arriving packet that does not fit pushes out
-    /// the packet whose flow has the most bytes left.
-    PFabric,
-}
-
-/// The settings of a NIC.
-#[derive(Clone, Copy, Debug)]
-pub struct NicSettings {
-    /// How packets of equal priority are ordered.
-    pub scheduling: NicScheduling,
-    /// The number of its priorities.
-    pub queues: u8,
-    /// The priority of acks and other control packets.
-    pub ack_queue: u8,
-    /// The priority of data without a priority of their own.
-    pub data_queue: u8,
-    /// Packets that fit into the ring below its queues.
-    pub fifo_packets: u32,
-    /// Whether a paced flow has at most one packet in the NIC, like a queue pair of RDMA. The flow
-    /// is then told when this packet begins to be sent.
-    pub queue_pairs: bool,
-}
-
-impl NicSettings {
-    /// Whether packets leave in the order in which they are queued.
-    pub fn is_plain(&self) -> bool {
-        self.queues == 1 && self.sends_in_order()
-    }
-
-    /// The queues in which packets wait.
-    pub fn packet_classes(&self) -> PacketClasses {
-        PacketClasses { data: self.data_queue, acks: self.ack_queue, last: self.queues - 1 }
-    }
-
-    /// Whether the packets of each queue leave in the order in which they are queued.
-    pub fn sends_in_order(&self) -> bool {
-        self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
-    }
-}
 
 /// How the hosts' NICs queue packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +120,17 @@ impl Stops {
 }
 
 impl Nic {
-    /// An empty NIC.
+    /// A host's NIC, empty.
+    pub fn of(scenario: &Scenario, host: u32) -> Nic {
+        let stops = scenario.hosts_can_be_paused().then(|| Stops {
+            classes: scenario.tiers[0].settings.packet_classes(),
+            with_acks: scenario.pauses_acks,
+            paused: 0,
+        });
+        Nic::new(scenario.nic, scenario.make_discipline(host), stops)
+    }
+
+    /// An empty NIC. Pause frames stop its packets if `stops` says which.
     pub fn new(settings: NicSettings, discipline: Option<Discipline>, stops: Option<Stops>) -> Nic {
         let queues = match settings.scheduling {
             NicScheduling::Fifo | NicScheduling::PFabric => {

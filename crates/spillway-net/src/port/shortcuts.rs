@@ -12,7 +12,8 @@
 //! takes one if ports choose after the arrivals of the same moment (`topology.arrivals_first`).
 
 use super::line::Waking;
-use crate::port::nic::{NicQueueing, NicSettings};
+use super::nic::NicQueueing;
+use crate::scenario::NicSettings;
 use spillway_switch::PortFacts;
 
 /// Which shortcuts are allowed.
@@ -131,7 +132,7 @@ pub(crate) struct PortShortcuts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::nic::NicScheduling;
+    use crate::scenario::NicScheduling;
 
     /// A switch at which nothing is traced and no policy watches.
     const UNWATCHED: PortFacts = PortFacts {

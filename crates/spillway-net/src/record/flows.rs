@@ -3,10 +3,10 @@
 use super::Repairs;
 use super::names::{Class, Name};
 use super::table::table;
-use crate::flow::FlowSpec;
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
 use spillway_engine::Time;
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::receiver::Receiver;
+use spillway_transport::sender::Sender;
 use std::ops::{Deref, DerefMut};
 
 table! {

@@ -3,8 +3,8 @@
 use super::names::{Class, Name};
 use super::table::table;
 use crate::scenario::Scenario;
-use crate::traffic::Iteration;
 use spillway_engine::Time;
+use spillway_traffic::Iteration;
 
 table! {
     /// A row for every iteration of a job, in the order in which they ended. Iterations that had

@@ -21,6 +21,7 @@ mod port_classes;
 mod ports;
 mod queues;
 mod repairs;
+mod specs;
 pub(crate) mod table;
 mod windows;
 
@@ -38,6 +39,7 @@ pub use port_classes::{PortClassRow, PortClassTable};
 pub use ports::{PortRow, PortTable};
 pub use queues::{QueueRow, QueueTable, SwitchRow, SwitchTable};
 pub use repairs::Repairs;
+pub use specs::{SpecRow, SpecTable};
 pub use windows::{WindowRow, WindowTable};
 
 use crate::scenario::Scenario;

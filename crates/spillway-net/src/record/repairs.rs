@@ -2,8 +2,7 @@
 //! row and as sums in the summary.
 
 use super::column::{Column, Field, Optional};
-use crate::host::Ends;
-use crate::transport::orders::OrderCounts;
+use spillway_transport::orders::OrderCounts;
 
 /// What a flow lost, and what that led to. The last five counts exist only if losses are found by
 /// the order of packets (`loss_detection = "per-priority"`). The simulator knows them, but no
@@ -39,21 +38,6 @@ impl Repairs {
         "unanswered_detections",
         "losses_by_timeout",
     ];
-
-    /// The counts of the flow at this place.
-    pub(crate) fn of(ends: &Ends, slot: u32) -> Repairs {
-        let sender = ends.sending(slot).sender();
-        let repaired = sender.map_or(0, |sender| sender.retransmitted_packets);
-        let by_timeout = sender.map_or(0, |sender| sender.timeout_repairs);
-        Repairs {
-            lost: ends.sending(slot).flow.lost,
-            by_detection: repaired - by_timeout,
-            by_timeout,
-            arrived_twice: ends.receiving(slot).arrived_twice,
-            discarded: ends.discarded(slot),
-            order: sender.and_then(|sender| sender.order_counts()),
-        }
-    }
 
     /// The counts of a flow that lost nothing. Its packets may be numbered.
     pub fn none(is_numbered: bool) -> Repairs {

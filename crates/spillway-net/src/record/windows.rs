@@ -2,9 +2,9 @@
 
 use super::table::table;
 use crate::scenario::Scenario;
-use crate::transport::sender::Sender;
-use crate::transport::window::Window;
 use spillway_engine::Time;
+use spillway_transport::sender::Sender;
+use spillway_transport::window::Window;
 
 table! {
     /// Windows of chosen flows, at regular times while they last.

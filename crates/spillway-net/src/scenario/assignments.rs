@@ -11,9 +11,9 @@ mod overruled;
 use self::overruled::overruled;
 use super::RoutingSettings;
 use crate::extensions::Extensions;
-use crate::topology::{self, TIERS};
-use crate::transport::{self, Transport};
 use spillway_settings::{SettingsError, Table, Value, place_in};
+use spillway_topology::TIERS;
+use spillway_transport::Transport;
 
 /// The keys of a switch, or of a tier, that hold a policy.
 pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
@@ -106,17 +106,18 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
-    let default = if section == "transport" { transport::KINDS[0].id } else { "" };
+    let default = if section == "transport" { spillway_transport::KINDS[0].id } else { "" };
     let kind = settings.get("kind").map_or(Some(default), Value::as_str).unwrap_or_default();
     let kinds: Vec<(&str, Vec<String>)> = match section {
         "transport" => {
-            let keys = |id| Some((id, Transport::keys_of(id, section, extensions).ok()?));
-            transport::ids(extensions).filter_map(keys).collect()
+            let keys = |id| Some((id, Transport::keys_of(id, section, &extensions.hosts).ok()?));
+            spillway_transport::ids(&extensions.hosts).filter_map(keys).collect()
         }
         "topology" => {
-            let names =
-                |kind: &topology::Kind| kind.keys().iter().map(|key| key.name.into()).collect();
-            topology::KINDS.iter().map(|kind| (kind.id, names(kind))).collect()
+            let names = |kind: &spillway_topology::Kind| {
+                kind.keys().iter().map(|key| key.name.into()).collect()
+            };
+            spillway_topology::KINDS.iter().map(|kind| (kind.id, names(kind))).collect()
         }
         _ => return Vec::new(),
     };
@@ -204,7 +205,7 @@ impl<'a> Choice<'a> {
         let (section, key) = path.rsplit_once('.')?;
         let of_traffic = section.split_once('.').is_some_and(|(first, _)| first == "traffic");
         let is_one = match section {
-            "transport" => transport::CHOICES.contains(&key),
+            "transport" => spillway_transport::CHOICES.contains(&key),
             _ => of_traffic && key == "loss_detection",
         };
         is_one.then_some(Choice { section, key })
@@ -227,7 +228,7 @@ impl<'a> Choice<'a> {
 
     /// Whether a key's default has changed because the choice is not `earlier` any more.
     fn has_other_default(&self, table: &Table, key: &str, earlier: &str) -> bool {
-        transport::has_other_default(key, self.key, &self.value(table), earlier)
+        spillway_transport::has_other_default(key, self.key, &self.value(table), earlier)
     }
 
     /// Drops the keys that do not go with the choice: those that mean nothing with it, and those
@@ -235,11 +236,13 @@ impl<'a> Choice<'a> {
     /// happens in traffic sections without a choice of their own.
     fn forget_others(&self, table: &mut Table, earlier: &str) -> Vec<String> {
         let kind = table.get("transport").and_then(|common| common.get("kind")?.as_str());
-        let kind = kind.unwrap_or(transport::KINDS[0].id).to_string();
+        let kind = kind.unwrap_or(spillway_transport::KINDS[0].id).to_string();
         let value = self.value(table);
-        let has_other = |key: &str| transport::has_other_default(key, self.key, &value, earlier);
-        let stays =
-            |key: &str| !transport::is_foreign(&kind, key, self.key, &value) && !has_other(key);
+        let has_other =
+            |key: &str| spillway_transport::has_other_default(key, self.key, &value, earlier);
+        let stays = |key: &str| {
+            !spillway_transport::is_foreign(&kind, key, self.key, &value) && !has_other(key)
+        };
         let settings = match self.section {
             "transport" => table.get_mut("transport"),
             section => at_mut(table, section),
@@ -327,7 +330,8 @@ impl Senders {
             else {
                 continue;
             };
-            let keys_of = |kind: &String| Transport::keys_of(kind, "traffic", extensions).ok();
+            let keys_of =
+                |kind: &String| Transport::keys_of(kind, "traffic", &extensions.hosts).ok();
             // An unknown kind drops nothing: reading will report it.
             let Some(ours) = keys_of(ours).filter(|_| !waits) else { continue };
             let theirs: Vec<String> = theirs.iter().filter_map(keys_of).flatten().collect();
@@ -346,7 +350,9 @@ fn kinds_of_senders(table: &Table) -> Vec<String> {
     let common = table.get("transport").and_then(|section| section.get("kind"));
     let kind = |section: &Value| {
         let kind = section.get("transport").or(common);
-        kind.map_or(Some(transport::KINDS[0].id), Value::as_str).unwrap_or_default().to_string()
+        kind.map_or(Some(spillway_transport::KINDS[0].id), Value::as_str)
+            .unwrap_or_default()
+            .to_string()
     };
     let sections = table.get("traffic").and_then(Value::as_array);
     sections.map_or_else(Vec::new, |sections| sections.iter().map(kind).collect())

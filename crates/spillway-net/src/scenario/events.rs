@@ -2,9 +2,9 @@
 
 use super::changes::Change;
 use super::{Result, numbered};
-use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
 use spillway_settings::{ErrorKind, Range, Section, SettingsError, Value, is_line, nearest_name};
+use spillway_topology::{LineId, Node, Topology};
 use std::collections::BTreeSet;
 
 /// What happens to a link.

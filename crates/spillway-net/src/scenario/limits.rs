@@ -4,15 +4,15 @@
 //! predicted are refused when the scenario is read. Memory is also checked during the run, since
 //! only the run shows how many packets wait in the network.
 
+use super::NicSettings;
 use super::Result;
 use crate::event::{MOST_FLOWS, MOST_LINES};
-use crate::port::nic::NicSettings;
-use crate::topology::Topology;
-use crate::traffic::Source;
-use crate::transport::{Access, Transport};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError, Table, Value};
 use spillway_switch::packet::PACKET_BYTES;
+use spillway_topology::Topology;
+use spillway_traffic::Source;
+use spillway_transport::{Access, Transport};
 
 /// The least memory of a queue, in a switch or a NIC.
 const QUEUE_BYTES: u128 = 64;

@@ -4,11 +4,10 @@
 //! unable to send or receive it. Flows then pile up at hosts, and results only show how long the
 //! run was.
 
-use crate::summary::capacity;
-use crate::topology::{Node, Topology};
-use crate::traffic::{Demand, Source};
-use crate::transport::Transport;
 use spillway_engine::Time;
+use spillway_topology::{Node, Topology};
+use spillway_traffic::{Demand, Source};
+use spillway_transport::Transport;
 use std::collections::BTreeSet;
 
 /// A line is overloaded above this share. Averages are sums of floats, whose error is smaller.
@@ -158,7 +157,7 @@ impl<'a> Loads<'a> {
     /// uplinks together, and one about the rack with the most traffic for its uplinks. The second
     /// is left out if that rack has no more than its part of the first.
     fn too_much_for_uplinks(&self) -> Vec<String> {
-        let ("uplinks", capacity) = capacity(self.topology) else { return Vec::new() };
+        let ("uplinks", capacity) = self.topology.capacity() else { return Vec::new() };
         let capacity = capacity as f64;
         let across = |section: &Section| -> f64 {
             section.demand.sends.iter().sum::<f64>() - section.inside_racks.iter().sum::<f64>()
@@ -211,7 +210,7 @@ impl<'a> Loads<'a> {
         for at in self.begins() {
             let asked = [Side::Senders, Side::Receivers].map(|side| {
                 let of_section = |section: &Section<'a>| {
-                    let each = section.demand.of(side);
+                    let each = demand_on(side, &section.demand);
                     (section.name, areas.across(each, inside(section)))
                 };
                 (side, self.active(at).map(of_section).collect::<Vec<_>>())
@@ -274,7 +273,7 @@ impl<'a> Loads<'a> {
         let lines: Vec<f64> = lines.map(|line| line.rate.bits_per_second() as f64).collect();
         let mut asked = Asked { bps: vec![0.0; lines.len()], lines, names: Vec::new() };
         for section in self.active(at) {
-            let each = section.demand.of(side);
+            let each = demand_on(side, &section.demand);
             asked.bps.iter_mut().zip(each).for_each(|(all, bps)| *all += bps);
             asked.names.push(section.name);
         }
@@ -290,12 +289,10 @@ impl<'a> Loads<'a> {
     }
 }
 
-impl Demand {
-    fn of(&self, side: Side) -> &[f64] {
-        match side {
-            Side::Senders => &self.sends,
-            Side::Receivers => &self.receives,
-        }
+fn demand_on(side: Side, demand: &Demand) -> &[f64] {
+    match side {
+        Side::Senders => &demand.sends,
+        Side::Receivers => &demand.receives,
     }
 }
 

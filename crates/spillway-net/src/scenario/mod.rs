@@ -3,6 +3,7 @@
 pub mod assignments;
 mod changes;
 mod choice;
+mod classes;
 mod events;
 mod limits;
 mod loads;
@@ -19,9 +20,10 @@ mod volume;
 mod warnings;
 
 pub use changes::{Change, Changed, Fresh};
+pub use classes::PacketClasses;
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
-pub use nic::DisciplineSettings;
+pub use nic::{DisciplineSettings, NicScheduling, NicSettings};
 pub use pfc::{Ends, PauseFrames, PfcSettings};
 pub use receiving::Receiving;
 pub use recording::{DecisionFilter, Recording};
@@ -29,16 +31,15 @@ pub use routing::{Hash, RoutingSettings, Spreading};
 pub use switches::{SwitchSettings, TierSettings};
 
 use crate::extensions::Extensions;
-use crate::port::nic::NicSettings;
-use crate::topology::{self, Topology};
-use crate::traffic::{Context, FlowColumns, ReadNumbers, Traffic};
-use crate::transport::{self, Access, ClosedLoop, LossDetection, Transport};
 use events::Event;
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{
     Content, ErrorKind, Files, NamedFile, Reader, Section, SettingsError, Table, Value,
 };
+use spillway_topology::Topology;
+use spillway_traffic::{Context, FlowColumns, ReadNumbers, Traffic};
+use spillway_transport::{Access, ClosedLoop, LossDetection, Transport};
 use std::path::Path;
 use std::sync::Arc;
 use tags::Tags;
@@ -123,7 +124,7 @@ pub struct Scenario {
     /// How hosts take in packets, if they have a rate of their own for it.
     pub receiving: Option<Receiving>,
     /// Whether pause frames also stop hosts' acks.
-    pauses_acks: bool,
+    pub pauses_acks: bool,
     /// The transports in use.
     pub transports: Vec<Transport>,
     /// The transport of every class of flows, by index.
@@ -191,19 +192,19 @@ impl Scenario {
         let limits_table = section.finish()?;
 
         let mut section = root.section("topology")?;
-        let mut network = topology::read(&mut section, folder)?;
+        let mut network = spillway_topology::read(&mut section, folder)?;
         network.set_clocks(seed);
         Limits::check_lines(network.lines.len())?;
         let mut transport_section = root.section("transport")?;
         let transport_given = transport_section.rest();
         let mut transport_section = Section::new("transport", transport_given.clone());
-        let transport = Transport::read(&mut transport_section, extensions)?;
+        let transport = Transport::read(&mut transport_section, &extensions.hosts)?;
         let transport_table = transport_section.finish()?;
         let full_packet = transport.full_packet().into();
         // This takes time in a large network, and is not needed if the key is given.
         let default = match section.has("base_rtt") {
             true => String::new(),
-            false => topology::base_rtt(&network, full_packet).to_string(),
+            false => spillway_topology::base_rtt(&network, full_packet).to_string(),
         };
         let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
                        hang on it";
@@ -289,7 +290,7 @@ impl Scenario {
         let whole_ns = network.lines[0].whole_ns;
         let access =
             |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt), whole_ns };
-        let most = access(topology::base_rtt_at_most(&network, full_packet));
+        let most = access(spillway_topology::base_rtt_at_most(&network, full_packet));
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section, source.leaves_open())?;
             tables.push(Value::Table(table));
@@ -317,7 +318,7 @@ impl Scenario {
             tags::check_source(source, &transport.tagging)?;
             warnings.extend(tags::warning(source, &transport.tagging));
             if limits.check_window(source, transport, &most).is_err() {
-                let exact = access(topology::base_rtt(&network, full_packet));
+                let exact = access(spillway_topology::base_rtt(&network, full_packet));
                 limits.check_window(source, transport, &exact)?;
             }
             for class in source.class_numbers() {
@@ -541,7 +542,7 @@ fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Res
 /// An error about a traffic section whose `transport` is not text. The keys of its own transport
 /// stand in the section itself.
 fn not_an_id(section: &str, given: &Value) -> SettingsError {
-    let id = given.get("kind").and_then(Value::as_str).unwrap_or(transport::KINDS[0].id);
+    let id = given.get("kind").and_then(Value::as_str).unwrap_or(spillway_transport::KINDS[0].id);
     let path = format!("{section}.transport");
     let hint = format!("it is written `{path}={id}`, and keys of this transport `{section}.KEY`");
     let problem = format!("{given} is not valid; expected the id of a transport");
@@ -581,28 +582,28 @@ impl Overrides<'_> {
             };
             if *text != self.default.kind {
                 // Another kind has other keys. Only the keys that both kinds have are carried over.
-                let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
+                let keys: Vec<_> = Transport::keys_of(text, &path, &self.extensions.hosts)?;
                 merged.retain(|key, _| keys.iter().any(|known| known == key));
             }
             merged.insert("kind".into(), kind);
         }
         let kind =
             merged.get("kind").and_then(Value::as_str).unwrap_or(&self.default.kind).to_string();
-        for choice in transport::CHOICES {
+        for choice in spillway_transport::CHOICES {
             if let Some(Value::String(value)) = rest.get(choice) {
                 // The same for another loss detection, and for other choices.
                 let earlier = merged.get(choice).and_then(Value::as_str).unwrap_or_default();
                 let earlier = earlier.to_string();
                 merged.retain(|key, _| {
-                    !transport::is_foreign(&kind, key, choice, value)
-                        && !transport::has_other_default(key, choice, value, &earlier)
+                    !spillway_transport::is_foreign(&kind, key, choice, value)
+                        && !spillway_transport::has_other_default(key, choice, value, &earlier)
                 });
             }
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);
         names.push("transport".into());
-        let transport = Transport::read(&mut section, self.extensions)?;
+        let transport = Transport::read(&mut section, &self.extensions.hosts)?;
         section.also(names);
         for (key, value) in section.finish()? {
             let key = if key == "kind" { "transport".into() } else { key };
@@ -614,7 +615,7 @@ impl Overrides<'_> {
     /// Whether the transport of a section with these keys has connections.
     fn has_connections(&self, rest: &Table) -> bool {
         let kind = rest.get("transport").map_or(Some(&*self.default.kind), Value::as_str);
-        let keys = kind.map(|kind| Transport::keys_of(kind, "", self.extensions));
+        let keys = kind.map(|kind| Transport::keys_of(kind, "", &self.extensions.hosts));
         keys.is_some_and(|keys| keys.is_ok_and(|keys| keys.iter().any(|key| key == CONNECTIONS)))
     }
 }

@@ -1,18 +1,65 @@
 //! `[nic]`: every host's NIC.
 
+use super::PacketClasses;
 use super::choice::Choice;
 use super::switches::{Reading, Surroundings, queue_class};
 use super::{Result, SwitchSettings};
-use crate::port::nic::{Nic, NicScheduling, NicSettings, Stops};
-use crate::topology::Node;
-use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::{AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
+use spillway_topology::Node;
+use spillway_transport::{KINDS, Transport};
 use std::sync::Arc;
+
+/// How packets of equal priority are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicScheduling {
+    /// First come, first served.
+    Fifo,
+    /// Flows take turns, one packet each.
+    PerFlowRoundRobin,
+    /// The flow with the fewest bytes left first. An arriving packet that does not fit pushes out
+    /// the packet whose flow has the most bytes left.
+    PFabric,
+}
+
+/// The settings of a NIC.
+#[derive(Clone, Copy, Debug)]
+pub struct NicSettings {
+    /// How packets of equal priority are ordered.
+    pub scheduling: NicScheduling,
+    /// The number of its priorities.
+    pub queues: u8,
+    /// The priority of acks and other control packets.
+    pub ack_queue: u8,
+    /// The priority of data without a priority of their own.
+    pub data_queue: u8,
+    /// Packets that fit into the ring below its queues.
+    pub fifo_packets: u32,
+    /// Whether a paced flow has at most one packet in the NIC, like a queue pair of RDMA. The flow
+    /// is then told when this packet begins to be sent.
+    pub queue_pairs: bool,
+}
+
+impl NicSettings {
+    /// Whether packets leave in the order in which they are queued.
+    pub fn is_plain(&self) -> bool {
+        self.queues == 1 && self.sends_in_order()
+    }
+
+    /// The queues in which packets wait.
+    pub fn packet_classes(&self) -> PacketClasses {
+        PacketClasses { data: self.data_queue, acks: self.ack_queue, last: self.queues - 1 }
+    }
+
+    /// Whether the packets of each queue leave in the order in which they are queued.
+    pub fn sends_in_order(&self) -> bool {
+        self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
+    }
+}
 
 /// How a NIC marks and drops packets.
 #[derive(Clone, Debug)]
@@ -209,23 +256,16 @@ impl super::Scenario {
         environment(&self.nic, &self.around(), host)
     }
 
-    /// Makes an empty NIC.
-    pub fn make_nic(&self, host: u32) -> Nic {
-        let discipline = self.discipline.as_ref().map(|settings| {
-            let environment = self.nic_environment(host);
-            Discipline::new(DisciplineParts {
-                rate: environment.port_rates[0],
-                queues: environment.queues_per_port,
-                unmanaged: environment.unmanaged(),
-                queue_limit: settings.queue_limit,
-                aqm: settings.aqm.make(&environment),
-            })
-        });
-        let stops = self.hosts_can_be_paused().then(|| Stops {
-            classes: self.tiers[0].settings.packet_classes(),
-            with_acks: self.pauses_acks,
-            paused: 0,
-        });
-        Nic::new(self.nic, discipline, stops)
+    /// Makes what marks and drops packets at a host's NIC, if anything does.
+    pub fn make_discipline(&self, host: u32) -> Option<Discipline> {
+        let settings = self.discipline.as_ref()?;
+        let environment = self.nic_environment(host);
+        Some(Discipline::new(DisciplineParts {
+            rate: environment.port_rates[0],
+            queues: environment.queues_per_port,
+            unmanaged: environment.unmanaged(),
+            queue_limit: settings.queue_limit,
+            aqm: settings.aqm.make(&environment),
+        }))
     }
 }

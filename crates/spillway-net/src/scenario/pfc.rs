@@ -3,11 +3,11 @@
 use super::choice::Choice;
 use super::switches::no_queue_class;
 use super::{Result, SwitchSettings, TierSettings};
-use crate::topology::{LineSpec, Topology};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError, Value, quantity};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
+use spillway_topology::{LineSpec, Topology};
 
 /// The ids of `pfc`.
 pub(super) const IDS: [&str; 3] = ["none", "static", "dynamic"];

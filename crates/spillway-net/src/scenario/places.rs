@@ -1,8 +1,8 @@
 //! Switches in the paths of signals and of numbers that change.
 
 use super::{Result, Scenario};
-use crate::topology::{Node, TIERS};
 use spillway_settings::{ErrorKind, SettingsError, nearest_name};
+use spillway_topology::{Node, TIERS};
 
 impl Scenario {
     /// The switches of a tier, or the switch with this name. Also returns whether it is the name of

@@ -2,9 +2,9 @@
 
 use super::pfc::PfcSettings;
 use super::{Result, Scenario};
-use crate::topology::{Node, Topology};
 use spillway_engine::Rate;
 use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value, nearest_name, quantity};
+use spillway_topology::{Node, Topology};
 
 /// The path of the rates.
 const PATH: &str = "nic.receive_rate";

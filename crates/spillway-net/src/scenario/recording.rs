@@ -2,12 +2,12 @@
 
 use super::events::{given_name, only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
-use crate::topology::{Node, SwitchSpec, Topology};
-use crate::traffic::Traffic;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
 use spillway_settings::{ErrorKind, Range, Section, Value};
 use spillway_switch::{Averaging, BurstTracing, FateTracing};
+use spillway_topology::{Node, SwitchSpec, Topology};
+use spillway_traffic::Traffic;
 
 /// Which decisions are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! How switches choose among equal next hops: the section `[routing]`.
 
 use super::Result;
-use crate::routing::{NextHops, murmur3};
 use spillway_settings::Section;
+use spillway_topology::routing::{NextHops, murmur3};
 
 /// How packets choose among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! `[switch]` and its sections for single tiers.
 
+use super::PacketClasses;
 use super::assignments::POLICIES;
 use super::choice::Choice;
 use super::pfc::{self, PfcSettings};
 use super::{Limits, Result};
 use crate::extensions::Extensions;
-use crate::port::PacketClasses;
-use crate::topology::Topology;
-use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{ErrorKind, Files, Section, SettingsError, Table, Value};
@@ -18,6 +16,8 @@ use spillway_switch::sharing::{
     LongestQueueDrop, PFabric as PFabricSharing, Sharing, SharingParams, Smartbuf,
 };
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
+use spillway_topology::Topology;
+use spillway_transport::Transport;
 use std::sync::Arc;
 
 /// The settings of a switch.

@@ -1,13 +1,13 @@
 //! Taggers in comparison with switches, NICs and traffic: whether there is a queue for every
 //! priority.
 
+use super::NicSettings;
 use super::{Result, TierSettings};
 use crate::extensions::Extensions;
-use crate::port::nic::NicSettings;
-use crate::tagging::Tagging;
-use crate::traffic::Source;
-use crate::transport::Transport;
 use spillway_settings::{Section, SettingsError, Table};
+use spillway_traffic::Source;
+use spillway_transport::Transport;
+use spillway_transport::tagging::Tagging;
 
 /// The taggers of a scenario, each with the path of its key.
 #[derive(Debug)]
@@ -26,7 +26,10 @@ impl Tags {
             if let Some(given) = section.peek("tagging") {
                 let table = Table::from_iter([("tagging".to_string(), given.clone())]);
                 let mut alone = Section::new(section.path(), table);
-                tags.push((section.path_of("tagging"), Tagging::read(&mut alone, extensions)?));
+                tags.push((
+                    section.path_of("tagging"),
+                    Tagging::read(&mut alone, &extensions.hosts.tagging)?,
+                ));
             }
         }
         Ok(Tags(tags))

@@ -7,10 +7,10 @@
 //! Another warning says so if the least timeout is below a round trip, where it has no effect.
 
 use super::Result;
-use crate::topology::{Topology, base_rtt, base_rtt_at_most};
-use crate::transport::Transport;
 use spillway_engine::Time;
 use spillway_settings::SettingsError;
+use spillway_topology::{Topology, base_rtt, base_rtt_at_most};
+use spillway_transport::Transport;
 
 /// Checks the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {

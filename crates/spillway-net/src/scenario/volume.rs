@@ -1,13 +1,13 @@
 //! Checks that bytes and times can be counted: both are 64-bit numbers.
 
 use super::Result;
-use crate::ideal::Packets;
-use crate::topology::Topology;
-use crate::traffic::Source;
-use crate::transport::Transport;
 use spillway_engine::Rate;
 use spillway_settings::SettingsError;
 use spillway_settings::quantity::LONGEST;
+use spillway_topology::Topology;
+use spillway_topology::ideal::Packets;
+use spillway_traffic::Source;
+use spillway_transport::Transport;
 
 /// The most payload of all flows together. It is well below what can be counted, since it is
 /// compared with an average.

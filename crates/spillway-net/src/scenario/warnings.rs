@@ -3,14 +3,14 @@
 use super::TierSettings;
 use super::events::Event;
 use super::routing::Spreading;
-use crate::topology::{Node, Topology};
-use crate::traffic::Traffic;
-use crate::transport::{LossDetection, PFABRIC, Transport};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_switch::Policy;
 use spillway_switch::scheduling::{PFabric as PFabricScheduling, StrictPriority};
 use spillway_switch::sharing::PFabric as PFabricSharing;
+use spillway_topology::{Node, Topology};
+use spillway_traffic::Traffic;
+use spillway_transport::{LossDetection, PFABRIC, Transport};
 
 /// Warnings about the network and its switches.
 pub(super) fn of(

@@ -9,9 +9,9 @@ use crate::record::{
     DecisionRow, DropRow, LinkRow, LossPlace, OracleTraceRow, PauseRow, WindowRow,
 };
 use crate::scenario::{DecisionFilter, Scenario};
-use crate::topology::Node;
 use spillway_engine::{Stream, Time};
 use spillway_switch::{BurstReport, Decision, Discipline, DropReason, Fate, Meter};
+use spillway_topology::Node;
 use std::collections::BTreeMap;
 
 /// What instruments remember between two samples.

@@ -11,7 +11,6 @@ mod stepping;
 mod waits;
 
 use crate::event::Kind;
-use crate::flow::FlowSpec;
 use crate::host::Hosts;
 use crate::network::Network;
 pub use crate::network::Totals;
@@ -19,13 +18,14 @@ pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
 use crate::scenario::{Change, Changed, Scenario};
-use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
 use observing::Observing;
 pub use observing::{Each, Look, Quantity, SIGNALS, Signal};
 use spillway_engine::Time;
 use spillway_switch::packet::flags;
 use spillway_switch::{Discipline, DropReason, Switch};
+use spillway_traffic::{Iteration, Merge};
+use spillway_transport::flow::FlowSpec;
 use std::iter::Peekable;
 use std::sync::Arc;
 use waits::Waits;
@@ -84,7 +84,7 @@ pub struct Simulation {
     scenario: Scenario,
     network: Network,
     hosts: Hosts,
-    traffic: Peekable<Merge<traffic::Flows>>,
+    traffic: Peekable<Merge<spillway_traffic::Flows>>,
     /// Flows that start when others are complete.
     waits: Waits,
     /// When the next flows start, if an event is pending for this.
@@ -472,7 +472,7 @@ mod tests {
     use super::*;
     use crate::network::PolicyTimer;
     use crate::scenario::Sources;
-    use crate::topology::Node;
+    use spillway_topology::Node;
     use std::path::Path;
 
     const FLOW: &str = r#"

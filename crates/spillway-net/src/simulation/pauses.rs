@@ -1,8 +1,8 @@
 //! What the summary says of pauses.
 
 use super::Simulation;
-use crate::topology::Node;
 use serde_json::{Map, Value, json};
+use spillway_topology::Node;
 
 impl Simulation {
     /// Pauses, the time for which ports were paused, and headroom, by kind of node; and the first

@@ -105,8 +105,8 @@ mod tests {
     use crate::testing::{
         Listed, STAR, US, columns, finish, finished, run_to, scenario, scenario_of,
     };
-    use crate::traffic::FlowColumns;
     use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, flags};
+    use spillway_traffic::FlowColumns;
 
     /// A scenario of datagrams, a full packet every microsecond.
     fn datagrams(head: &str, topology: &str, record: &str) -> String {

@@ -2,10 +2,10 @@
 
 use super::Simulation;
 use crate::event::Kind;
-use crate::flow::FlowSpec;
 use crate::record::column::Field;
-use crate::record::{Extra, FlowRow, JobRow, Outcome, Repairs};
+use crate::record::{Extra, FlowRow, JobRow, Outcome};
 use spillway_engine::Time;
+use spillway_transport::flow::FlowSpec;
 
 impl Simulation {
     /// If a flow became over in this event, writes its row and frees its place.
@@ -42,7 +42,7 @@ impl Simulation {
             connections.push(flow.connection);
         }
         if let Some(repairs) = &mut self.record.repairs {
-            repairs.push(Repairs::of(&self.hosts.ends, slot));
+            repairs.push(self.hosts.ends.repairs(slot));
         }
         if let Some(times) = &mut self.record.acknowledged {
             let is_known = flow.acked_at != Time::MAX;
@@ -79,7 +79,7 @@ impl Simulation {
     fn outcome_of(&self, slot: u32) -> Outcome {
         let (sending, receiving) = (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
         let spec = &sending.flow.spec;
-        let repairs = Repairs::of(&self.hosts.ends, slot);
+        let repairs = self.hosts.ends.repairs(slot);
         let climbed = match receiving.climbed_at {
             Time::MAX => Time::MAX,
             at => at.since(spec.start),
@@ -109,7 +109,7 @@ mod tests {
     use crate::testing::{
         Listed, NS, STAR, US, columns, finish, finished, scenario, scenario_of, transport,
     };
-    use crate::traffic::FlowColumns;
+    use spillway_traffic::FlowColumns;
 
     fn text(head: &str, kind: &str, more: &str) -> String {
         format!("{head}\n{STAR}\n{}", transport(kind, more))

@@ -1,9 +1,9 @@
 //! Flows that start when others are complete.
 
-use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
-use crate::traffic::{Delays, End, Iteration, Release, Released, Traffic, Waiting};
 use spillway_engine::Time;
+use spillway_traffic::{Delays, End, Iteration, Release, Released, Traffic, Waiting};
+use spillway_transport::flow::FlowSpec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -2,9 +2,9 @@
 
 use super::statistics;
 use crate::scenario::Scenario;
-use crate::traffic::Iteration;
 use serde_json::{Map, Value};
 use spillway_engine::Time;
+use spillway_traffic::Iteration;
 use std::collections::BTreeMap;
 
 /// A time span that has ended, or that has lasted so far.

@@ -2,7 +2,7 @@
 //! drop, any policies, transports and traffic, and links that fail or lose packets.
 
 use spillway_engine::Stream;
-use spillway_net::traffic::FlowColumns;
+use spillway_traffic::FlowColumns;
 
 /// A scenario in parts.
 pub struct Case {

@@ -14,8 +14,8 @@ use spillway_engine::Stream;
 use spillway_forest::{Forest, Regressor, checksum};
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
 use spillway_settings::{apply, parse, quantity};
+use spillway_traffic::FlowColumns;
 use std::path::{Path, PathBuf};
 
 /// A private folder for files.
@@ -251,7 +251,7 @@ fn columns_of_flows() {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn distributions() {
-    let files = bundled("crates/spillway-net/cdf", "txt");
+    let files = bundled("crates/spillway-traffic/cdf", "txt");
     let seeds = slices(&files);
     let folder = Folder::new("fuzz-cdf");
     let text = around(
@@ -338,7 +338,7 @@ fn models() {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn bounds() {
-    let files = bundled("crates/spillway-net/tests/data", "safetensors");
+    let files = bundled("crates/spillway-traffic/tests", "safetensors");
     let seeds = slices(&files);
     fuzz(
         "bounds",

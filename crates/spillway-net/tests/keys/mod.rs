@@ -8,12 +8,12 @@ mod told;
 
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_net::traffic::FlowColumns;
-use spillway_net::{tagging, topology, traffic, transport};
 use spillway_settings::{SettingsError, Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
+use spillway_traffic::FlowColumns;
+use spillway_transport::tagging;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -152,7 +152,7 @@ fn places() -> Vec<Place> {
         Place::asked("event", ""),
         Place::asked("event", "kind = \"link-loss\"\na = \"leaf0\"\nb = \"spine0\"\nat = \"2us\""),
     ];
-    for kind in topology::KINDS {
+    for kind in spillway_topology::KINDS {
         let has = match kind.id {
             "graph" => "kind = \"graph\"\nswitch = [{ name = \"s\" }]\nhost = [\n\
                         { name = \"a\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" },\n\
@@ -162,7 +162,7 @@ fn places() -> Vec<Place> {
         };
         places.push(Place::asked("topology", &has));
     }
-    for transport::Kind { id, .. } in transport::KINDS {
+    for spillway_transport::Kind { id, .. } in spillway_transport::KINDS {
         let also: &[&str] = match *id {
             "dcqcn" | "timely" => &["", "window = \"1bdp\"", "preset = \"simulator\""],
             "hpcc" => &["", "preset = \"simulator\""],
@@ -170,7 +170,11 @@ fn places() -> Vec<Place> {
         };
         for also in also {
             let has = format!("kind = {id:?}\n{also}");
-            places.push(Place::new("transport", &has, names(&transport::Transport::keys(id))));
+            places.push(Place::new(
+                "transport",
+                &has,
+                names(&spillway_transport::Transport::keys(id)),
+            ));
         }
     }
     for kind in tagging::KINDS {
@@ -183,7 +187,7 @@ fn places() -> Vec<Place> {
         let has = format!("kind = {:?}\n{few}", kind.id);
         places.push(Place::new("transport.tagging", &has, names(&kind.keys())));
     }
-    for kind in traffic::KINDS {
+    for kind in spillway_traffic::KINDS {
         let alternatives: &[&str] = match kind.id {
             "poisson" => &[
                 "sizes = \"websearch\"\nload = 0.5\nflows = 20",

@@ -7,10 +7,10 @@ use super::kind::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spillway_net::telemetry;
-use spillway_net::transport::window::{self, CongestionControl};
-use spillway_net::transport::{self, Congestion, ControlExtension, ControlMaker, Ecn, Needs, Pace};
 use spillway_settings::{Section, SettingsError};
+use spillway_transport::telemetry;
+use spillway_transport::window::{self, CongestionControl};
+use spillway_transport::{Congestion, ControlExtension, ControlMaker, Ecn, Needs, Pace};
 use std::sync::Arc;
 
 /// A flow's congestion window, which hooks may change.
@@ -312,7 +312,11 @@ struct Maker {
 }
 
 impl ControlMaker for Maker {
-    fn start(&self, window: &mut window::Window, access: &transport::Access) -> Congestion {
+    fn start(
+        &self,
+        window: &mut window::Window,
+        access: &spillway_transport::Access,
+    ) -> Congestion {
         let mut instance = self.kind.unbound(None);
         Python::attach(|py| {
             let made = Py::new(py, Window(*window)).and_then(|view| {

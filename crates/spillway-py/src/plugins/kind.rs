@@ -7,10 +7,10 @@ use super::views::Switch;
 use crate::scenario::{object_of, value_of};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use spillway_net::transport::receiver::EcnEcho;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::check_turns;
 use spillway_switch::{AqmExtension, Environment, Extension, ExtensionParams, SharingExtension};
+use spillway_transport::receiver::EcnEcho;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -46,8 +46,8 @@ impl Plugins {
             match kind.room() {
                 "sharing" => extensions.sharing.push(Arc::new(PolicyKind(kind.clone()))),
                 "aqm" => extensions.aqm.push(Arc::new(PolicyKind(kind.clone()))),
-                "tagging" => extensions.tagging.push(Arc::new(TaggerKind(kind.clone()))),
-                _ => extensions.transport.push(Arc::new(Controller(kind.clone()))),
+                "tagging" => extensions.hosts.tagging.push(Arc::new(TaggerKind(kind.clone()))),
+                _ => extensions.hosts.transport.push(Arc::new(Controller(kind.clone()))),
             }
         }
         extensions

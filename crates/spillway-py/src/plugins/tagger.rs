@@ -6,9 +6,9 @@ use super::kind::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
-use spillway_net::flow::FlowSpec;
-use spillway_net::tagging::{Tagged, Tagger, TaggerExtension};
 use spillway_settings::{Section, SettingsError};
+use spillway_transport::flow::FlowSpec;
+use spillway_transport::tagging::{Tagged, Tagger, TaggerExtension};
 use std::sync::Arc;
 
 /// A data packet that is to be sent, as a tagger sees it.

@@ -1,9 +1,9 @@
 //! What a sending end sends, and when, by hand.
 
 use super::*;
-use crate::flow::FlowSpec;
 use crate::port::Shortcuts;
 use crate::testing::{Bench, NS, STAR, US, flow, transport};
+use spillway_transport::flow::FlowSpec;
 
 fn bench(kind: &str, more: &str, nic: &str) -> Bench {
     Bench::new(&format!("{STAR}\n{}\n{nic}", transport(kind, more)))
