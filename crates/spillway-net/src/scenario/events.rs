@@ -49,6 +49,28 @@ enum Kind {
     Set,
 }
 
+/// Reads all events.
+pub(super) fn read(
+    root: &mut Section,
+    topology: &Topology,
+    have_port_fifos: bool,
+) -> Result<Vec<Event>> {
+    let (mut events, mut tables) = (Vec::new(), Vec::new());
+    for mut section in root.sections("event")? {
+        events.push(Event::read(&mut section, topology)?);
+        tables.push(Value::Table(section.finish()?));
+    }
+    if events.iter().any(|event| matches!(event, Event::Link(_))) && have_port_fifos {
+        let problem = "not with switch.port_fifo_packets or nic.fifo_packets: what has left a \
+                       port's queues cannot be lost any more";
+        return Err(SettingsError::new("event", problem));
+    }
+    if !tables.is_empty() {
+        root.put("event", Value::Array(tables));
+    }
+    Ok(events)
+}
+
 impl Event {
     pub fn read(section: &mut Section, topology: &Topology) -> Result<Event> {
         let kind = section.choice(
@@ -82,15 +104,12 @@ impl LinkEvent {
         if until <= at {
             return Err(section.error("until", format!("{until} is not after at = {at}")));
         }
-        let change = match down {
-            true => {
-                let meaning = "how long after a failure or a recovery routes change";
-                LinkChange::Down { reroute_after: section.time("reroute_after", "0us", meaning)? }
-            }
-            false => {
-                let meaning = "probability that a packet is lost";
-                LinkChange::Loss(section.number("rate", 0.001, Range::Unit, meaning)?)
-            }
+        let change = if down {
+            let meaning = "how long after a failure or a recovery routes change";
+            LinkChange::Down { reroute_after: section.time("reroute_after", "0us", meaning)? }
+        } else {
+            let meaning = "probability that a packet is lost";
+            LinkChange::Loss(section.number("rate", 0.001, Range::Unit, meaning)?)
         };
         Ok(LinkEvent { line, at, until, change })
     }
