@@ -301,9 +301,10 @@ fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
 /// The length of the window of measurement, as far as the run has come.
 fn window(simulation: &Simulation) -> Time {
     let scenario = simulation.scenario();
-    let end = match simulation.now() < scenario.duration && simulation.has_more() {
-        true => simulation.now(),
-        false => scenario.duration,
+    let end = if simulation.now() < scenario.duration && simulation.has_more() {
+        simulation.now()
+    } else {
+        scenario.duration
     };
     end.since(scenario.warmup)
 }

@@ -20,12 +20,13 @@ fn fairness(case: &Case, clocks: &str, seed: u64) -> f64 {
     // A fair share of the longest queue, half of the buffer under `dt`, is 20 packets of 1,500 B.
     let buffer = senders * if *sharing == "dt" { 60 } else { 30 };
     let hosts = senders + 1;
-    let topology = match has_trunks {
-        true => format!(
+    let topology = if *has_trunks {
+        format!(
             "kind = \"leaf-spine\"\nspines = 1\nleaves = {hosts}\nhosts_per_leaf = 1\n\
              host_rate = \"40Gbps\"\nfabric_rate = \"10Gbps\""
-        ),
-        false => format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"10Gbps\""),
+        )
+    } else {
+        format!("kind = \"star\"\nhosts = {hosts}\nhost_rate = \"10Gbps\"")
     };
     let run = run(&format!(
         "seed = {seed}\nduration = \"{duration}\"\nstop = \"{duration}\"\n\

@@ -333,10 +333,7 @@ proptest! {
         spray: bool,
     ) {
         let transport = format!("initial_window = \"{window}\"\nhandshake = {handshake}");
-        let topology = match spray {
-            true => format!("{topology}\n[routing]\nkind = \"spray\""),
-            false => topology.to_string(),
-        };
+        let topology = if spray { format!("{topology}\n[routing]\nkind = \"spray\"") } else { topology.to_string() };
         let run = alone(&topology, &transport, dst, size);
         let row = &run.flows[0];
         prop_assert!(run.fct(0) >= row.ideal_ps, "{row:?}");

@@ -309,9 +309,10 @@ impl Watch for Moody {
     }
 
     fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
-        match departure.now - departure.queued_at > Time::from_us(3) {
-            true => Verdict::Drop,
-            false => Verdict::Pass,
+        if departure.now - departure.queued_at > Time::from_us(3) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
         }
     }
 

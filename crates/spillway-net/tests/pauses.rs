@@ -367,9 +367,10 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
     let headroom = draw.one(&["auto", "auto", "auto", "2KB"]);
     // All of them, in a quarter.
     let are_all = Draw(Stream::new(seed, "several", 0)).once_in(4);
-    let priorities = match are_all {
-        true => format!("priorities = {:?}, ", (0..queues).collect::<Vec<u64>>()),
-        false => priorities,
+    let priorities = if are_all {
+        format!("priorities = {:?}, ", (0..queues).collect::<Vec<u64>>())
+    } else {
+        priorities
     };
     let crosses = draw.one(&["shared", "shared", "headroom"]);
     let ends = draw.one(&[

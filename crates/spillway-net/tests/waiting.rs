@@ -394,9 +394,10 @@ fn hosts_of_a_collective_keep_their_connections_open() {
         let ring = "kind = \"all-reduce\"\nsize = \"3000B\"\nhosts = \"0..2\"";
         let text = traffic(&format!("{ring}\n{section}"));
         let text = text.replace("kind = \"dctcp\"", transport);
-        let text = match text.contains("udp") {
-            true => text.replace(", initial_window = \"100pkt\"", ""),
-            false => text,
+        let text = if text.contains("udp") {
+            text.replace(", initial_window = \"100pkt\"", "")
+        } else {
+            text
         };
         let scenario = crate::common::scenario(&text);
         let resolved = scenario.resolved.to_string();

@@ -137,18 +137,21 @@ impl Column {
         view.len = memory.length * memory.item;
         view.readonly = 1;
         view.itemsize = memory.item;
-        view.format = match asked(ffi::PyBUF_FORMAT) {
-            true => memory.format.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.format = if asked(ffi::PyBUF_FORMAT) {
+            memory.format.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
         view.ndim = 1;
-        view.shape = match asked(ffi::PyBUF_ND) {
-            true => column.shape.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.shape = if asked(ffi::PyBUF_ND) {
+            column.shape.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
-        view.strides = match asked(ffi::PyBUF_STRIDES) {
-            true => column.strides.as_ptr().cast_mut(),
-            false => std::ptr::null_mut(),
+        view.strides = if asked(ffi::PyBUF_STRIDES) {
+            column.strides.as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
         };
         view.suboffsets = std::ptr::null_mut();
         view.internal = std::ptr::null_mut();

@@ -97,11 +97,13 @@ impl Scenario {
         let raised = Raised::default();
         let Limits { flows: most, memory, .. } = Limits::of(&table);
         let columns = |key: &str, file: &str| {
-            let loaded =
-                load.call1((key, file, most, memory)).and_then(|loaded| match loaded.is_none() {
-                    true => Ok(None),
-                    false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
-                });
+            let loaded = load.call1((key, file, most, memory)).and_then(|loaded| {
+                if loaded.is_none() {
+                    Ok(None)
+                } else {
+                    Ok(Some(columns_of(loaded.cast::<PyDict>()?)?))
+                }
+            });
             raised.or_default(loaded)
         };
         let numbers = |key: &str, file: &str, names: &[String]| {

@@ -30,9 +30,10 @@ fn read_within(path: &Path, most: u64) -> Result<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 <= most {
-        true => Ok(bytes),
-        false => Err(Error::other(format!("it has more than {most} bytes"))),
+    if bytes.len() as u64 <= most {
+        Ok(bytes)
+    } else {
+        Err(Error::other(format!("it has more than {most} bytes")))
     }
 }
 

@@ -67,9 +67,10 @@ impl Sharing for Repaired<'_> {
             self.followed.add(arrival.queue, 1);
         }
         let follows = buffer.bytes(arrival.queue) < self.followed.bytes(arrival.queue);
-        match self.is_safe(buffer) || follows {
-            true => Admission::Admit,
-            false => Admission::Drop(DropReason::OverThreshold),
+        if self.is_safe(buffer) || follows {
+            Admission::Admit
+        } else {
+            Admission::Drop(DropReason::OverThreshold)
         }
     }
 }

@@ -44,9 +44,10 @@ fn times(scheduling: &str, waiting: usize, is_full: bool) -> Result<Vec<f64>, Se
     let environment = Environment { capacity: Buffer::UNLIMITED, ..Environment::example(1) };
     let section = || Section::empty();
     let limit = ("limit".to_string(), format!("{}B", waiting * PACKET as usize).into());
-    let (sharing, mut limits) = match is_full {
-        true => ("pfabric", Section::new("", [limit].into_iter().collect())),
-        false => ("cs", section()),
+    let (sharing, mut limits) = if is_full {
+        ("pfabric", Section::new("", [limit].into_iter().collect()))
+    } else {
+        ("cs", section())
     };
     let mut switch = Switch::new(SwitchParts {
         capacity: environment.capacity,

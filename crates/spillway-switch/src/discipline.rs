@@ -151,16 +151,16 @@ impl Discipline {
 
     /// Whether an arrival is marked, or why it is lost.
     fn decide(&mut self, arrival: &Arrival, can_mark: bool) -> Result<bool, DropReason> {
-        let marked = match self.unmanaged == Some(arrival.queue_class) {
-            true => false,
-            false => {
-                let verdict = self.aqm.on_arrival(arrival, &self.buffer);
-                verdict.outcome(can_mark, DropReason::Aqm)?
-            }
+        let marked = if self.unmanaged == Some(arrival.queue_class) {
+            false
+        } else {
+            let verdict = self.aqm.on_arrival(arrival, &self.buffer);
+            verdict.outcome(can_mark, DropReason::Aqm)?
         };
-        match self.limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
-            true => Ok(marked),
-            false => Err(DropReason::QueueLimit),
+        if self.limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
+            Ok(marked)
+        } else {
+            Err(DropReason::QueueLimit)
         }
     }
 

@@ -377,9 +377,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// has no such numbers or does not manage the queue. No departure that was due before `now` may
     /// still be deferred.
     pub fn sample_aqm(&self, now: Time, queue: QueueId) -> Option<AqmSample> {
-        match self.buffer.queue_class_of(queue) == self.unmanaged {
-            true => None,
-            false => self.aqm.sample(now, queue, self.buffer_of(queue)),
+        if self.buffer.queue_class_of(queue) == self.unmanaged {
+            None
+        } else {
+            self.aqm.sample(now, queue, self.buffer_of(queue))
         }
     }
 

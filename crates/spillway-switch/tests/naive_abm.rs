@@ -216,9 +216,10 @@ impl<'a> Abm<'a> {
     /// T = alpha (B - Q) (1 / n_p) (mu / b), and whether floats compute it exactly.
     fn limit(&self, arrival: &Given, queues: &Queues) -> (Ratio, bool) {
         let keys = &self.setup.keys;
-        let alpha = match arrival.first_rtt {
-            true => keys.alpha_first_rtt.unwrap_or(Ratio::whole(64)),
-            false => keys.alpha(arrival.queue_class),
+        let alpha = if arrival.first_rtt {
+            keys.alpha_first_rtt.unwrap_or(Ratio::whole(64))
+        } else {
+            keys.alpha(arrival.queue_class)
         };
         let free = Ratio::whole(queues.capacity - queues.total());
         let is_scaled = !arrival.first_rtt || keys.first_rtt == Some(true);
@@ -264,9 +265,10 @@ impl<'a> Abm<'a> {
             };
             (sum, is_exact) = (sum.plus(counted), is_exact && counted.is_binary());
         }
-        Some(match sum.is_below(Ratio::ONE) {
-            true => Congested { queues: Ratio::ONE, is_exact: true },
-            false => Congested { queues: sum, is_exact },
+        Some(if sum.is_below(Ratio::ONE) {
+            Congested { queues: Ratio::ONE, is_exact: true }
+        } else {
+            Congested { queues: sum, is_exact }
         })
     }
 
@@ -308,10 +310,8 @@ impl Naive for Abm<'_> {
             prop_assert!(told == nearest || told + 1 == nearest, "{:?}: {:?}", arrival, limit);
         }
         let bytes = queues.bytes(arrival.queue) + arrival.size;
-        let is_over = match is_sure(bytes) {
-            true => limit.is_below(Ratio::whole(bytes)),
-            false => bytes > told,
-        };
+        let is_over =
+            if is_sure(bytes) { limit.is_below(Ratio::whole(bytes)) } else { bytes > told };
         let fits = queues.total() + arrival.size <= queues.capacity;
         let expected = fate(true, !is_over, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {:?}", arrival, limit);

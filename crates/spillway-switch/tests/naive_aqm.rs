@@ -241,9 +241,8 @@ fn compare(
         ..Settings::default()
     };
     let mut real = Real::new(&settings);
-    let place = |port: usize, queue_class: usize| match of_port {
-        true => port,
-        false => port * queues_per_port + queue_class,
+    let place = |port: usize, queue_class: usize| {
+        if of_port { port } else { port * queues_per_port + queue_class }
     };
     // Packets in the acks' queue are neither marked nor dropped.
     let is_managed = |queue_class: usize| queues_per_port == 1 || queue_class > 0;
@@ -260,9 +259,10 @@ fn compare(
                 let queue_class =
                     if is_ack { 0 } else { usize::from(queue_class).min(queues_per_port - 1) };
                 let queue = &mut queues[place(port, queue_class)];
-                let expected = match is_managed(queue_class) && !at_departure {
-                    true => queue.verdict(now, Line::of(rates, port), rule, unit),
-                    false => Some(false),
+                let expected = if is_managed(queue_class) && !at_departure {
+                    queue.verdict(now, Line::of(rates, port), rule, unit)
+                } else {
+                    Some(false)
                 };
                 let control = if is_ack { flags::CONTROL } else { 0 };
                 let packet = Packet {
@@ -312,9 +312,10 @@ fn compare(
                     let (_, size) = queue.waiting.remove(first).unwrap();
                     prop_assert_eq!(packet.size, size as u32);
                     if at_departure {
-                        let expected = match is_managed(queue_class) {
-                            true => queue.verdict(now, Line::of(rates, port), rule, unit),
-                            false => Some(false),
+                        let expected = if is_managed(queue_class) {
+                            queue.verdict(now, Line::of(rates, port), rule, unit)
+                        } else {
+                            Some(false)
                         };
                         let (ect, marked) =
                             (packet.flags & flags::ECT != 0, packet.flags & flags::CE != 0);
@@ -399,10 +400,7 @@ proptest! {
     ) {
         // In bytes, arrivals find a packet in transmission too, as long as its bytes are held.
         prop_assume!(at_departure || !(bytes && release_at_end));
-        let (rule, unit) = match bytes {
-            true => (in_bytes(rule), Unit::Bytes),
-            false => (rule, Unit::Packets),
-        };
+        let (rule, unit) = if bytes { (in_bytes(rule), Unit::Bytes) } else { (rule, Unit::Packets) };
         let manner = Manner { unit, of_port, at_departure, release_at_end, rates };
         compare(&rule, manner, queues_per_port, &steps)?;
     }

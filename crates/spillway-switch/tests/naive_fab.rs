@@ -101,9 +101,10 @@ impl Fab<'_> {
 
     /// T, rounded down.
     fn limit(&self, arrival: &Given, queues: &Queues) -> u64 {
-        let (over, under) = match self.is_short(arrival) {
-            true => self.setup.keys.alpha_short.unwrap_or((1024, 1)),
-            false => self.setup.keys.alpha(arrival.queue_class),
+        let (over, under) = if self.is_short(arrival) {
+            self.setup.keys.alpha_short.unwrap_or((1024, 1))
+        } else {
+            self.setup.keys.alpha(arrival.queue_class)
         };
         (queues.capacity - queues.total()) * over / under
     }
@@ -127,10 +128,8 @@ impl Naive for Fab<'_> {
         let silence = last.map(|last| arrival.now - last);
         let timeout = self.setup.keys.idle_timeout_ps();
         let own = self.setup.keys.alpha(arrival.queue_class);
-        let other_limit = match is_short {
-            true => (queues.capacity - queues.total()) * own.0 / own.1,
-            false => limit,
-        };
+        let other_limit =
+            if is_short { (queues.capacity - queues.total()) * own.0 / own.1 } else { limit };
         self.counts.count("short and taken", is_short && expected.is_none());
         self.counts
             .count("taken because short", is_short && expected.is_none() && bytes > other_limit);

@@ -306,12 +306,11 @@ impl Run<'_> {
         let ect = packet.flags & flags::ECT != 0;
 
         let Real { switch, packets } = &mut self.real;
-        let sent = match is_idle {
-            true => switch.pass(now, place as u32, id, &packet, packets),
-            false => {
-                switch.enqueue(now, place as u32, id, &packet, packets);
-                None
-            }
+        let sent = if is_idle {
+            switch.pass(now, place as u32, id, &packet, packets)
+        } else {
+            switch.enqueue(now, place as u32, id, &packet, packets);
+            None
         };
         let is_marked = self.real.packets[id].flags & flags::CE != 0;
         let lost = self.real.take_lost();
@@ -328,9 +327,10 @@ impl Run<'_> {
             return Ok(());
         }
         prop_assert_eq!(is_marked, exceeds && ect, "packet {}: {} {}", number, bytes, round);
-        match is_marked {
-            true => self.counts.marked += 1,
-            false => self.counts.passed += 1,
+        if is_marked {
+            self.counts.marked += 1
+        } else {
+            self.counts.passed += 1
         }
         self.counts.by_share += usize::from(is_marked && !alone);
         let port = &mut self.ports[place];

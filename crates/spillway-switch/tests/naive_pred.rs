@@ -152,9 +152,10 @@ struct Naive<'a> {
 
 impl Naive<'_> {
     fn members(&self, of: usize) -> Vec<usize> {
-        match self.rule.of_port {
-            true => (of * self.queues_per_port..(of + 1) * self.queues_per_port).collect(),
-            false => vec![of],
+        if self.rule.of_port {
+            (of * self.queues_per_port..(of + 1) * self.queues_per_port).collect()
+        } else {
+            vec![of]
         }
     }
 
@@ -527,9 +528,10 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                         let found = (is_marked, is_lost && !is_refused);
                         prop_assert_eq!(found, expected, "packet {} at {} ps", number, now);
                     }
-                    let count = match is_refused {
-                        true => &mut counts.refused,
-                        false => counts.outcome(expected, is_marked, is_lost),
+                    let count = if is_refused {
+                        &mut counts.refused
+                    } else {
+                        counts.outcome(expected, is_marked, is_lost)
                     };
                     *count += 1;
                 }
@@ -564,9 +566,10 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                         *counts.outcome(expected, found.0, is_lost) += 1;
                     }
                     real.packets.remove(id);
-                    naive.events.push(match is_lost {
-                        true => Event::PushedOut { now, queue },
-                        false => Event::Sent { now, queue },
+                    naive.events.push(if is_lost {
+                        Event::PushedOut { now, queue }
+                    } else {
+                        Event::Sent { now, queue }
                     });
                 }
             }

@@ -250,9 +250,12 @@ impl Naive {
         let unit = 720_720;
         let harmonic = |n: usize| (1..=n as u64).map(|k| unit / k).sum::<u64>();
         let (all, capacity) = (harmonic(lengths.len()), self.setup.capacity);
-        (1..=lengths.len()).any(|k| match prefix {
-            false => lengths[k - 1] * k as u64 * all > capacity * unit,
-            true => lengths[..k].iter().sum::<u64>() * all > capacity * harmonic(k),
+        (1..=lengths.len()).any(|k| {
+            if prefix {
+                lengths[..k].iter().sum::<u64>() * all > capacity * harmonic(k)
+            } else {
+                lengths[k - 1] * k as u64 * all > capacity * unit
+            }
         })
     }
 

@@ -144,9 +144,10 @@ impl<'a> Smartbuf<'a> {
 
     fn predicted(&self, queue: usize) -> Option<u64> {
         let port = queue / self.setup.switch.queues_per_port;
-        match self.setup.keys.is_printed {
-            false => self.ports[port].limit,
-            true => self.lines[port].port_buf_threshold,
+        if self.setup.keys.is_printed {
+            self.lines[port].port_buf_threshold
+        } else {
+            self.ports[port].limit
         }
     }
 

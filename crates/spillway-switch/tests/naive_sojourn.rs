@@ -126,10 +126,7 @@ impl Queue {
                 }
                 taken.lost.push(first.number);
                 (packet, ok) = self.take(now, target, interval);
-                match ok {
-                    false => self.active = false,
-                    true => self.next += law(interval, self.count),
-                }
+                if ok { self.next += law(interval, self.count) } else { self.active = false }
             }
         } else if ok {
             let first = packet.unwrap();

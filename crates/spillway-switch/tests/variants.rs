@@ -53,8 +53,9 @@ fn a_key_of_another_setting_is_refused() {
 fn read(id: &str, text: &str) -> Option<SettingsError> {
     let table = text.parse().expect("a table");
     let (mut section, environment) = (Section::new("x", table), Environment::example(1));
-    match AqmPolicy::catalogue().iter().any(|entry| entry.id == id) {
-        true => AqmPolicy::read(id, &mut section, &environment).err(),
-        false => SharingPolicy::read(id, &mut section, &environment).err(),
+    if AqmPolicy::catalogue().iter().any(|entry| entry.id == id) {
+        AqmPolicy::read(id, &mut section, &environment).err()
+    } else {
+        SharingPolicy::read(id, &mut section, &environment).err()
     }
 }

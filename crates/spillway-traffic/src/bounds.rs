@@ -72,10 +72,13 @@ impl Bounds {
             Bounds::None | Bounds::Constant(_) | Bounds::Model => 0.0,
             Bounds::Exact => 1.0,
             Bounds::Uniform { least } => within(least, random),
-            Bounds::Miss { least, misses, excess } => match random.uniform() < misses {
-                true => 1.0 + excess,
-                false => within(least, random),
-            },
+            Bounds::Miss { least, misses, excess } => {
+                if random.uniform() < misses {
+                    1.0 + excess
+                } else {
+                    within(least, random)
+                }
+            }
         };
         match self {
             _ if flow.bound > 0 => flow.bound,

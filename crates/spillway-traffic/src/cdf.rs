@@ -168,10 +168,8 @@ impl Cdf {
             whole * (whole - 1.0) / 2.0 * mss + whole * (size - 1.0 - whole * mss)
         };
         let first = self.points[0];
-        let mut more = match first.size >= 1.0 {
-            true => first.probability * multiples(first.size),
-            false => 0.0,
-        };
+        let mut more =
+            if first.size >= 1.0 { first.probability * multiples(first.size) } else { 0.0 };
         for pair in self.points.windows(2).filter(|pair| pair[1].size >= 1.0) {
             let (low, high) = (pair[0], pair[1]);
             let probability = high.probability - low.probability;

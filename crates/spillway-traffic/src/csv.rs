@@ -158,10 +158,7 @@ impl<'a> Cell<'a> {
             Some(text) => !text.replace("\"\"", "").contains('"'),
             None => !self.0.contains('"'),
         };
-        match is_right {
-            true => Ok(()),
-            false => Err(ColumnsError::Quote { line, column: column() }),
-        }
+        if is_right { Ok(()) } else { Err(ColumnsError::Quote { line, column: column() }) }
     }
 
     /// The value.

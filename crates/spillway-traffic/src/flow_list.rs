@@ -124,9 +124,10 @@ impl FlowListParams {
                 let place = class.and_then(|class| classes.binary_search(&class).ok());
                 flow.class += place.unwrap_or(0) as u16;
             }
-            let start = match list.waits(row) {
-                true => Some(flow.start.ps().saturating_sub(origin.ps())),
-                false => flow.start.ps().checked_sub(origin.ps()),
+            let start = if list.waits(row) {
+                Some(flow.start.ps().saturating_sub(origin.ps()))
+            } else {
+                flow.start.ps().checked_sub(origin.ps())
             };
             match start {
                 Some(start) => flow.start = Time::from_ps(start),

@@ -93,32 +93,30 @@ impl ClosedLoop {
             return ClosedLoop::read_by_timeouts(section, needs, mss, maker);
         }
         let is_paced = needs.pace == Pace::Always;
-        let own_base_rtt = match needs.base_rtt {
-            true => {
-                let meaning = "which base RTT it compares with: that of the flow's own path, or \
+        let own_base_rtt = if needs.base_rtt {
+            let meaning = "which base RTT it compares with: that of the flow's own path, or \
                                the network's";
-                section.choice("base_rtt", &defaults.base_rtt, meaning)?
-            }
-            false => false,
+            section.choice("base_rtt", &defaults.base_rtt, meaning)?
+        } else {
+            false
         };
-        let telemetry = match needs.telemetry {
-            true => {
-                let meaning = "bytes of telemetry on data packets and on acks";
-                size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
-            }
-            false => 0,
+        let telemetry = if needs.telemetry {
+            let meaning = "bytes of telemetry on data packets and on acks";
+            size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
+        } else {
+            0
         };
-        let paces_from_nic = match is_paced {
-            true => {
-                let meaning = "from when the time to the next packet counts: from when the packet goes \
+        let paces_from_nic = if is_paced {
+            let meaning = "from when the time to the next packet counts: from when the packet goes \
                                to the NIC, or from when the NIC has sent what is there before it";
-                section.choice("pace_from", &defaults.pace_from, meaning)?
-            }
-            false => false,
+            section.choice("pace_from", &defaults.pace_from, meaning)?
+        } else {
+            false
         };
-        let windows = match is_paced {
-            true => Windows::of_line(section, mss, maker.initial_window())?,
-            false => Windows::read(section, mss)?,
+        let windows = if is_paced {
+            Windows::of_line(section, mss, maker.initial_window())?
+        } else {
+            Windows::read(section, mss)?
         };
         let ecn = match needs.ecn {
             Ecn::Always => true,
@@ -138,13 +136,11 @@ impl ClosedLoop {
                        they may send no more before an ack (with ack_every above 1); true without it";
         let asked = section.optional_flag("ask_acks", meaning)?.unwrap_or(true);
         let nacks = Nacks::read(section)?;
-        let bursts = match is_paced || nacks.is_some() {
-            true => None,
-            false => Bursts::read(section, mss)?,
-        };
-        let Coalescing { every, delay, quick } = match is_paced || nacks.is_some() {
-            true => Coalescing { every, delay, quick: 0 },
-            false => Coalescing::read(section, mss, every, delay)?,
+        let bursts = if is_paced || nacks.is_some() { None } else { Bursts::read(section, mss)? };
+        let Coalescing { every, delay, quick } = if is_paced || nacks.is_some() {
+            Coalescing { every, delay, quick: 0 }
+        } else {
+            Coalescing::read(section, mss, every, delay)?
         };
         let (rto, losses) = match nacks {
             None => (ClosedLoop::read_rto(section)?, Losses::read(section, needs.echo, is_paced)?),
@@ -157,9 +153,10 @@ impl ClosedLoop {
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = needs.pace != Pace::Never || has_fractions;
         if bursts.is_some() && (paces || losses.numbers_packets()) {
-            let why = match paces {
-                true => "min_window is less than a segment: segments are then paced",
-                false => "per-priority loss detection sends packets one by one",
+            let why = if paces {
+                "min_window is less than a segment: segments are then paced"
+            } else {
+                "per-priority loss detection sends packets one by one"
             };
             let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
             return Err(section.error(key, format!("it does not go with this: {why}")));

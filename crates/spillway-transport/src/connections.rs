@@ -62,9 +62,10 @@ impl Connections {
         }
         let meaning = "whether the window falls back to the initial one after more than a \
                        retransmission timeout without data (RFC 5681; with connections = \"open\")";
-        let restart = match section.flag("restart_idle", true, meaning)? {
-            true => Restart::Idle,
-            false => Restart::Never,
+        let restart = if section.flag("restart_idle", true, meaning)? {
+            Restart::Idle
+        } else {
+            Restart::Never
         };
         Ok(Connections::Open { restart })
     }

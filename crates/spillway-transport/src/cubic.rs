@@ -93,10 +93,8 @@ impl CubicParams {
                        cut: by a segment (RFC 9438), or as before by 3 (1 - beta) / (1 + beta) of \
                        one, as Linux has it";
         let ways = [("rfc9438", true), ("linux", false)];
-        let speeds_up = match tcp_friendly {
-            true => section.choice("friendly_alpha", &ways, meaning)?,
-            false => true,
-        };
+        let speeds_up =
+            if tcp_friendly { section.choice("friendly_alpha", &ways, meaning)? } else { true };
         let hystart = section.choice(
             "hystart",
             &[

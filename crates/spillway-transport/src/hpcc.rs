@@ -351,9 +351,10 @@ impl CongestionControl for Hpcc {
         let follows = self.in_use >= eta || self.stage >= max_stage;
         let shrink = if follows { self.in_use / eta } else { 1.0 };
         let next = (self.reference / shrink + self.step).clamp(self.least, self.most);
-        let cwnd = match overshoots {
-            true => window.with_overshoot((next as u64).max(1)),
-            false => next.max(window.mss as f64) as u64,
+        let cwnd = if overshoots {
+            window.with_overshoot((next as u64).max(1))
+        } else {
+            next.max(window.mss as f64) as u64
         };
         window.set_paced(cwnd, self.base_rtt / next);
         if sets {

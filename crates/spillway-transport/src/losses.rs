@@ -149,13 +149,12 @@ impl Losses {
             cut_once = section.flag("cut_once", cut_once, meaning)?;
             reduction = ReductionRule::read(section, reduction)?;
         }
-        let tail_loss_probe = match Losses::is_foreign("tail_loss_probe", detection.id()) {
-            true => false,
-            false => {
-                let meaning = "whether a probe is sent when the last packets of a window may be \
+        let tail_loss_probe = if Losses::is_foreign("tail_loss_probe", detection.id()) {
+            false
+        } else {
+            let meaning = "whether a probe is sent when the last packets of a window may be \
                                lost (RFC 8985)";
-                section.flag("tail_loss_probe", by_time, meaning)?
-            }
+            section.flag("tail_loss_probe", by_time, meaning)?
         };
         Ok(Losses {
             detection,
@@ -246,9 +245,10 @@ impl Losses {
         dupthresh: u32,
         is_paced: bool,
     ) -> Result<Losses, SettingsError> {
-        let reduction = match is_paced {
-            true => ReductionRule::AtOnce,
-            false => ReductionRule::read(section, ReductionRule::Ns3)?,
+        let reduction = if is_paced {
+            ReductionRule::AtOnce
+        } else {
+            ReductionRule::read(section, ReductionRule::Ns3)?
         };
         Ok(Losses {
             detection: LossDetection::Ns3,

@@ -222,10 +222,7 @@ impl Receiver {
                 }
                 Tells::Packet => fields.sack = arrived.map(|_| segment.block()),
             }
-            reply(match in_order {
-                true => fields,
-                false => AckFields { sent_at: segment.sent_at, ..fields },
-            });
+            reply(if in_order { fields } else { AckFields { sent_at: segment.sent_at, ..fields } });
         } else if self.ack_deadline == Time::MAX {
             self.ack_deadline = now.saturating_add(policy.delay);
         }
@@ -294,10 +291,7 @@ impl Receiver {
     fn ack(&mut self, now: Time, latest: Option<Range>) -> AckFields {
         self.pending = 0;
         self.ack_deadline = Time::MAX;
-        let sack = match self.early.is_empty() {
-            true => None,
-            false => Some(self.blocks(latest)),
-        };
+        let sack = if self.early.is_empty() { None } else { Some(self.blocks(latest)) };
         let sent_at = self.pending_sent_at + now.since(self.pending_since);
         AckFields { seq: self.next, ece: self.ce, sent_at, sack }
     }

@@ -355,12 +355,11 @@ impl Sender {
     /// segment is sent in several round trips: with half a segment, in two.
     fn due(&self) -> Time {
         let Window { cwnd, mss, moves_next, .. } = self.window;
-        let paced_until = match moves_next {
-            true => {
-                let gap = self.window.time_of(self.paced_bytes.into());
-                self.paced_from + self.window.gap(gap)
-            }
-            false => self.paced_until,
+        let paced_until = if moves_next {
+            let gap = self.window.time_of(self.paced_bytes.into());
+            self.paced_from + self.window.gap(gap)
+        } else {
+            self.paced_until
         };
         if cwnd >= mss || self.at_once != AtOnce::Nothing {
             return paced_until;

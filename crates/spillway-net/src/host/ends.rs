@@ -374,13 +374,12 @@ mod tests {
     /// Both ends of a flow of one packet that acks drive, or a clock.
     fn flow(id: u32, is_open_loop: bool) -> (SendingEnd, ReceivingEnd) {
         let spec = crate::testing::flow(0, 1, 1_000);
-        let driver = match is_open_loop {
-            true => Driver::OpenLoop(Clock::new(1, id)),
-            false => {
-                let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
-                let access = Access { rate, base_rtt: Time::from_us(25), whole_ns: false };
-                Driver::ClosedLoop(Sender::new(spec.size, 1_000, &closed_loop(NEWRENO), &access))
-            }
+        let driver = if is_open_loop {
+            Driver::OpenLoop(Clock::new(1, id))
+        } else {
+            let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
+            let access = Access { rate, base_rtt: Time::from_us(25), whole_ns: false };
+            Driver::ClosedLoop(Sender::new(spec.size, 1_000, &closed_loop(NEWRENO), &access))
         };
         let flow = Outgoing {
             timer: Time::MAX,

@@ -124,10 +124,7 @@ impl Hosts {
     /// When a flow was complete; [`Time::MAX`] if it is not.
     pub fn completed_at(&self, slot: u32) -> Time {
         let (sending, receiving) = (self.ends.sending(slot), self.ends.receiving(slot));
-        match self.ends_at_sender(slot) {
-            true => sending.flow.acked_at,
-            false => receiving.completed_at,
-        }
+        if self.ends_at_sender(slot) { sending.flow.acked_at } else { receiving.completed_at }
     }
 
     /// Whether a flow is complete at its sender rather than at its receiver.

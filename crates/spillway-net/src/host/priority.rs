@@ -26,9 +26,10 @@ impl Held {
 #[inline(always)]
 pub(super) fn of_data(flow: &mut Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let seq = piece.seq - flow.first_byte;
-    match seq < flow.held.until.into() && !piece.again {
-        true => flow.held.priority,
-        false => found(flow, piece, next, tagging),
+    if seq < flow.held.until.into() && !piece.again {
+        flow.held.priority
+    } else {
+        found(flow, piece, next, tagging)
     }
 }
 

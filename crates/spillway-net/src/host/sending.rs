@@ -47,9 +47,10 @@ impl Hosts {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
-        let (sack, telemetry, number) = match CARRIES {
-            false => (None, None, None),
-            true => carried(&mut self.sacks, net, id, flow.first_byte),
+        let (sack, telemetry, number) = if CARRIES {
+            carried(&mut self.sacks, net, id, flow.first_byte)
+        } else {
+            (None, None, None)
         };
         let ack = AckSegment {
             seq: contents.seq + flow.first_byte,
@@ -130,9 +131,8 @@ impl Hosts {
             // The next segment is chosen when the packet that waits has left.
             return set_timer(net, flow, sender);
         }
-        let wait = |net: &Network, host: u32| match closed.paces_from_nic && !is_pair {
-            true => net.host_backlog(host),
-            false => Time::ZERO,
+        let wait = |net: &Network, host: u32| {
+            if closed.paces_from_nic && !is_pair { net.host_backlog(host) } else { Time::ZERO }
         };
         loop {
             let wait = wait(net, flow.spec.src);
@@ -300,9 +300,10 @@ fn send_by_window<const NUMBERED: bool>(
         let told = told(sender, closed);
         let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
         let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
-        match NUMBERED {
-            true => launch(net, flow, sender, &piece, made),
-            false => net.launch(flow.spec.src, made.0, made.1),
+        if NUMBERED {
+            launch(net, flow, sender, &piece, made)
+        } else {
+            net.launch(flow.spec.src, made.0, made.1)
         }
     }
     set_timer(net, flow, sender);
@@ -313,10 +314,7 @@ fn send_by_window<const NUMBERED: bool>(
 #[inline(always)]
 pub(super) fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
     let cut = if sender.take_cut() { flags::CWR } else { 0 };
-    match closed.acks.every > 1 && sender.asks_for_ack(closed) {
-        true => cut | flags::ASKS,
-        false => cut,
-    }
+    if closed.acks.every > 1 && sender.asks_for_ack(closed) { cut | flags::ASKS } else { cut }
 }
 
 /// Sends a segment of a flow as a packet with these additional flags. `next` is the first byte that

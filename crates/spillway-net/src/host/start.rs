@@ -47,9 +47,10 @@ impl Hosts {
             path: there.path,
             first_rtt_bytes: transport.first_rtt_bytes(rate, scenario.base_rtt),
             transport: place,
-            data_flags: match closed.is_some_and(|closed| closed.times_from_nic) {
-                true => there.flags | flags::TIMED_BY_NIC,
-                false => there.flags,
+            data_flags: if closed.is_some_and(|closed| closed.times_from_nic) {
+                there.flags | flags::TIMED_BY_NIC
+            } else {
+                there.flags
             },
             sending: closed
                 .map_or(Sending::ByWindow, |closed| Sending::of(closed, scenario.tells_senders())),
@@ -66,9 +67,10 @@ impl Hosts {
             timeouts: 0,
             lost: 0,
         };
-        let climbs_to = match scenario.recording.climbing {
-            true => transport.tagging.climbs_to(spec.bound, spec.size),
-            false => spec.size,
+        let climbs_to = if scenario.recording.climbing {
+            transport.tagging.climbs_to(spec.bound, spec.size)
+        } else {
+            spec.size
         };
         let mut receiving = ReceivingEnd {
             receiver: Receiver::default(),
@@ -205,9 +207,10 @@ impl Ways<'_> {
 
     /// The base RTT with which the flow's transport compares its round trips.
     fn base_rtt(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
-        match transport.closed_loop().is_some_and(ClosedLoop::measures_its_own_way) {
-            true => self.unloaded_rtt(spec, transport, there, back),
-            false => self.scenario.base_rtt,
+        if transport.closed_loop().is_some_and(ClosedLoop::measures_its_own_way) {
+            self.unloaded_rtt(spec, transport, there, back)
+        } else {
+            self.scenario.base_rtt
         }
     }
 

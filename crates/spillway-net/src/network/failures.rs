@@ -103,10 +103,7 @@ impl Network {
         let Failures { place_of_line, known, .. } = &mut self.failures;
         for line in [event.line, event.line ^ 1] {
             let place = place_of_line[line as usize] as usize;
-            match change.is_multiple_of(2) {
-                true => known[place] += 1,
-                false => known[place] -= 1,
-            }
+            if change.is_multiple_of(2) { known[place] += 1 } else { known[place] -= 1 }
         }
         let up: Vec<bool> = place_of_line.iter().map(|&place| known[place as usize] == 0).collect();
         self.routing = self.routing.renewed(topology, &up);

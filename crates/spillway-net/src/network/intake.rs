@@ -91,10 +91,7 @@ impl Network {
         let has_room = intake.bytes + size <= intake.buffer
             && (is_lossless || intake.lossy_bytes + size <= intake.most_lossy);
         if !has_room {
-            let reason = match is_lossless {
-                true => DropReason::Headroom,
-                false => DropReason::BufferFull,
-            };
+            let reason = if is_lossless { DropReason::Headroom } else { DropReason::BufferFull };
             let (at, queue) = (Node::Host(host), Some(queue_class.into()));
             self.lost.push(Lost { packet: id, reason, at, queue });
             return;

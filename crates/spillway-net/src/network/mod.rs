@@ -294,9 +294,10 @@ impl Network {
     pub fn transmit(&mut self, line_id: u32, id: PacketId) {
         self.packet_hops += 1;
         let line = &mut self.lines[line_id as usize];
-        match line.attended {
-            false => line.send(self.now, id, &mut self.packets, &mut self.events),
-            true => self.send_attended(line_id, id),
+        if line.attended {
+            self.send_attended(line_id, id)
+        } else {
+            line.send(self.now, id, &mut self.packets, &mut self.events)
         }
     }
 
@@ -348,9 +349,10 @@ impl Network {
 
     /// The switch or host that sends on a line.
     pub fn sender_on(&self, line_id: u32) -> Node {
-        match line_id < self.nics.len() as u32 {
-            true => Node::Host(line_id),
-            false => Node::Switch(self.lines[line_id as usize].from),
+        if line_id < self.nics.len() as u32 {
+            Node::Host(line_id)
+        } else {
+            Node::Switch(self.lines[line_id as usize].from)
         }
     }
 

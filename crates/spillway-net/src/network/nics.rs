@@ -57,9 +57,10 @@ impl Network {
         let is_idle = (line.busy_until <= self.now) & !line.waits;
         let is_best = self.nic_classes.of(&self.packets[id]) == 0;
         // One combined condition costs a single branch.
-        match is_idle | (is_best & (line.waking == Waking::BestInOrder)) {
-            true => self.transmit(host, id),
-            false => self.queue_at_nic(host, id),
+        if is_idle | (is_best & (line.waking == Waking::BestInOrder)) {
+            self.transmit(host, id)
+        } else {
+            self.queue_at_nic(host, id)
         }
     }
 
@@ -108,10 +109,11 @@ impl Network {
         }
         let line = &self.lines[host as usize];
         if !line.waits {
-            match line.busy_until <= self.now && line.waking != Waking::AfterArrivals {
+            if line.busy_until <= self.now && line.waking != Waking::AfterArrivals {
                 // The packet does not wait. Its flow sees this at once, and need not be told.
-                true => self.send_managed(host, false),
-                false => self.wait(host),
+                self.send_managed(host, false);
+            } else {
+                self.wait(host);
             }
         }
     }

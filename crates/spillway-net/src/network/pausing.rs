@@ -137,9 +137,8 @@ impl Pausing {
                 _ => None,
             });
         }
-        let kind = |line: &Line| match line.number < hosts {
-            true => scenario.tiers.len(),
-            false => scenario.tier_of(line.from),
+        let kind = |line: &Line| {
+            if line.number < hosts { scenario.tiers.len() } else { scenario.tier_of(line.from) }
         };
         Some(Box::new(Pausing {
             reverse,

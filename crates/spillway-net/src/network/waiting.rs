@@ -117,9 +117,10 @@ impl Network {
     pub fn queue_in_order<const BEST: bool>(&mut self, switch_id: u32, port: u32, id: PacketId) {
         let switch = &mut self.switches[switch_id as usize];
         let packet = self.packets[id];
-        let is_taken = match BEST {
-            false => switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets),
-            true => switch.enqueue_best(self.now, port, id, &packet, &mut self.packets),
+        let is_taken = if BEST {
+            switch.enqueue_best(self.now, port, id, &packet, &mut self.packets)
+        } else {
+            switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets)
         };
         let has_lost = switch.has_lost();
         if is_taken {

@@ -154,9 +154,10 @@ impl Nic {
     /// A pause frame stops a queue class, or lets it go on.
     pub fn pause(&mut self, queue_class: u8, pauses: bool) {
         if let Some(stops) = &mut self.stops {
-            match pauses {
-                true => stops.paused |= 1 << queue_class,
-                false => stops.paused &= !(1 << queue_class),
+            if pauses {
+                stops.paused |= 1 << queue_class
+            } else {
+                stops.paused &= !(1 << queue_class)
             }
         }
     }

@@ -45,9 +45,12 @@ impl PortFifo {
 /// The rings of all ports, by line; empty if no port has one.
 pub(crate) fn of_lines(scenario: &Scenario, lines: &mut [Line]) -> Vec<Option<PortFifo>> {
     let hosts = scenario.topology.hosts() as usize;
-    let packets = |line: &Line| match (line.number as usize) < hosts {
-        true => scenario.nic.fifo_packets,
-        false => scenario.tiers[scenario.tier_of(line.from)].settings.port_fifo_packets,
+    let packets = |line: &Line| {
+        if (line.number as usize) < hosts {
+            scenario.nic.fifo_packets
+        } else {
+            scenario.tiers[scenario.tier_of(line.from)].settings.port_fifo_packets
+        }
     };
     if !scenario.has_port_fifos() {
         return Vec::new();

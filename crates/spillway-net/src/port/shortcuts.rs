@@ -40,29 +40,24 @@ impl Shortcuts {
     /// The shortcuts that a port of a switch takes.
     pub(crate) fn of_switch_port(self, port: &SwitchPort<'_>) -> PortShortcuts {
         let SwitchPort { facts, is_attended, has_events } = *port;
-        let is_exact = |is_allowed: bool, is_exact: bool| is_allowed && is_exact;
-        let deferred = is_exact(
-            self.deferred,
-            !facts.drops_departures
-                && !facts.is_traced
-                && !facts.watches_in_time
-                && !facts.can_be_paused
-                && !is_attended
-                && !has_events,
-        );
-        let in_order = is_exact(
-            self.in_order,
-            deferred
-                && !facts.decides_departures
-                && !facts.pushes_out
-                && !facts.chooses_packets
-                && !facts.holds_until_sent,
-        );
+        let deferred = self.deferred
+            && !facts.drops_departures
+            && !facts.is_traced
+            && !facts.watches_in_time
+            && !facts.can_be_paused
+            && !is_attended
+            && !has_events;
+        let in_order = self.in_order
+            && deferred
+            && !facts.decides_departures
+            && !facts.pushes_out
+            && !facts.chooses_packets
+            && !facts.holds_until_sent;
         PortShortcuts {
-            passes_when_idle: is_exact(
-                self.pass_when_idle,
-                !facts.watches_queues && !facts.schedules_by_account && !facts.holds_until_sent,
-            ),
+            passes_when_idle: self.pass_when_idle
+                && !facts.watches_queues
+                && !facts.schedules_by_account
+                && !facts.holds_until_sent,
             waking: match (deferred, in_order) {
                 (false, _) if facts.can_be_paused => Waking::Pausable,
                 (false, _) => Waking::ByEvent,
@@ -82,10 +77,12 @@ impl Shortcuts {
         is_managed: bool,
         is_exact: bool,
     ) -> NicQueueing {
-        match is_managed {
-            true => NicQueueing::Managed,
-            false if self.plain_nic && nic.is_plain() && is_exact => NicQueueing::Plain,
-            false => NicQueueing::Queued,
+        if is_managed {
+            NicQueueing::Managed
+        } else if self.plain_nic && nic.is_plain() && is_exact {
+            NicQueueing::Plain
+        } else {
+            NicQueueing::Queued
         }
     }
 

@@ -193,9 +193,10 @@ impl PfcSettings {
     /// ports.
     pub fn parts(&self, topology: &Topology, switch: u32, capacity: u64) -> LosslessParts {
         let parts = self.parts_with(topology, switch, 2);
-        match self.crossing == Crossing::Headroom || self.may_be_full(&parts, capacity) {
-            true => self.parts_with(topology, switch, 3),
-            false => parts,
+        if self.crossing == Crossing::Headroom || self.may_be_full(&parts, capacity) {
+            self.parts_with(topology, switch, 3)
+        } else {
+            parts
         }
     }
 
@@ -248,12 +249,13 @@ impl PfcSettings {
     /// come a little faster than the line's rate.
     fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
         let bytes = |time: Time| line.rate.byte_time().bytes_begun_in(time);
-        let arriving = |time: Time| match line.whole_ns {
-            true => {
+        let arriving = |time: Time| {
+            if line.whole_ns {
                 let each = line.time_of(self.mtu).ps().max(1);
                 (u128::from(time.ps()) * u128::from(self.mtu)).div_ceil(each.into()) as u64
+            } else {
+                bytes(time)
             }
-            false => bytes(time),
         };
         let PauseFrames { bytes: frame, response_time, .. } = self.frames;
         match self.headroom {
@@ -364,12 +366,11 @@ fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box
         value.as_array()?.iter().map(Value::as_integer).collect()
     };
     let default = read(&given).is_some_and(|_| !section.has("priorities"));
-    let listed = match default {
-        true => {
-            section.optional("priorities", takes, meaning, |_| Ok(()))?;
-            read(&given).unwrap_or_default()
-        }
-        false => section.value("priorities", "", takes, meaning, read)?,
+    let listed = if default {
+        section.optional("priorities", takes, meaning, |_| Ok(()))?;
+        read(&given).unwrap_or_default()
+    } else {
+        section.value("priorities", "", takes, meaning, read)?
     };
     section.put("priorities", given);
     let queues = u64::from(switch.queues_per_port);

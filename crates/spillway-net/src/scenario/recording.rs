@@ -277,12 +277,11 @@ impl Scope<'_> {
 
     fn check_number(&self, section: &Section, key: &str, switch: u32) -> Result<u32> {
         let switches = self.topology.switches.len();
-        match (switch as usize) < switches {
-            true => Ok(switch),
-            false => {
-                let problem = format!("{switch} is not a switch; {}", numbered(switches));
-                Err(section.error(key, problem))
-            }
+        if (switch as usize) < switches {
+            Ok(switch)
+        } else {
+            let problem = format!("{switch} is not a switch; {}", numbered(switches));
+            Err(section.error(key, problem))
         }
     }
 

@@ -70,12 +70,11 @@ fn check_port(path: &str, tagging: &Tagging, port: (&str, u32, u8)) -> Result<()
         let problem =
             format!("{levels} priorities, {with_acks}, need {key} = {needed}, not {queues}");
         let refused = SettingsError::new(path, problem);
-        return Err(match queues as usize >= levels {
-            // Only acks have no queue of their own here.
-            true => {
-                refused.hint("acks may share that of the first priority: acks = \"with-first\"")
-            }
-            false => refused,
+        let only_acks_have_none = queues as usize >= levels;
+        return Err(if only_acks_have_none {
+            refused.hint("acks may share that of the first priority: acks = \"with-first\"")
+        } else {
+            refused
         });
     }
     if ack_queue != 0 {

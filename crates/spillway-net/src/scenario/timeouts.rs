@@ -38,10 +38,7 @@ impl Timeouts<'_> {
         };
         if closed.timeouts.is_some() || closed.nacks.is_some() {
             let round_trip = base_rtt(self.topology, full);
-            let told = match closed.measures_its_own_way() {
-                true => round_trip,
-                false => self.base_rtt,
-            };
+            let told = if closed.measures_its_own_way() { round_trip } else { self.base_rtt };
             return match fixed(told) {
                 Some((rto, key)) if rto < round_trip => {
                     let problem = format!(
@@ -65,10 +62,8 @@ impl Timeouts<'_> {
         }
         let round_trip = base_rtt(self.topology, full);
         if longest < round_trip {
-            let (key, value) = match longest < rto.max {
-                true => ("initial_rto", rto.initial),
-                false => ("max_rto", rto.max),
-            };
+            let (key, value) =
+                if longest < rto.max { ("initial_rto", rto.initial) } else { ("max_rto", rto.max) };
             let problem = format!(
                 "{value} is not valid: the timeout never gets longer than {longest}, and a packet and \
                  its ack take {round_trip} in the empty network: no ack would ever come in time"

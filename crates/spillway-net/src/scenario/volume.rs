@@ -44,12 +44,11 @@ impl Volume {
         }
         self.in_all += expected.bytes;
         // `NaN` and infinity are too much as well.
-        match self.in_all <= MOST_IN_ALL {
-            true => Ok(()),
-            false => {
-                let bytes = self.in_all;
-                refuse(format!("{bytes:.2e} bytes are expected in all; 2^62 can be counted"))
-            }
+        if self.in_all <= MOST_IN_ALL {
+            Ok(())
+        } else {
+            let bytes = self.in_all;
+            refuse(format!("{bytes:.2e} bytes are expected in all; 2^62 can be counted"))
         }
     }
 }

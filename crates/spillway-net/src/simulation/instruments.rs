@@ -109,9 +109,10 @@ impl Simulation {
 
     /// Bytes that hosts put on their lines in the window of measurement.
     pub(crate) fn on_wire_in_window(&self) -> u64 {
-        let end = match self.network.now >= self.scenario.duration {
-            true => self.instruments.on_wire[1],
-            false => self.sent_by_hosts(),
+        let end = if self.network.now >= self.scenario.duration {
+            self.instruments.on_wire[1]
+        } else {
+            self.sent_by_hosts()
         };
         end.saturating_sub(self.instruments.on_wire[0])
     }
@@ -243,10 +244,11 @@ impl Simulation {
         for Pause { line, queue_class, begin, end } in ended.unwrap_or_default() {
             let Some(pausing) = &self.network.pausing else { return };
             let of_line = &self.network.lines[line as usize];
-            let by = match of_line.end.is_host() {
-                // A host's line has the host's number.
-                true => Node::Host(pausing.reverse(line)),
-                false => Node::Switch(of_line.to),
+            // A host's line has the host's number.
+            let by = if of_line.end.is_host() {
+                Node::Host(pausing.reverse(line))
+            } else {
+                Node::Switch(of_line.to)
             };
             let paused = self.network.sender_on(line);
             let port = match paused {
@@ -317,9 +319,10 @@ impl Simulation {
     /// The meters of a tier's switches, each with its buffer's capacity. If the run was over before
     /// the window of measurement ended, buffers count as empty for the rest of it.
     pub(crate) fn meters_of_tier(&mut self, tier: usize) -> Vec<(u64, Meter)> {
-        let end = match self.has_more() {
-            true => self.network.now,
-            false => self.network.now.max(self.scenario.duration),
+        let end = if self.has_more() {
+            self.network.now
+        } else {
+            self.network.now.max(self.scenario.duration)
         };
         let mut meters = Vec::new();
         for number in 0..self.network.switches.len() {

@@ -324,10 +324,7 @@ impl Simulation {
     fn progress_at_stop(&self) -> Progress {
         let has_all_begun = !self.has_traffic && !self.waits.is_stuck();
         let are_all_complete = self.hosts.unfinished == self.endless && self.hosts.incomplete == 0;
-        match are_all_complete && has_all_begun {
-            true => Progress::Complete,
-            false => Progress::Stopped,
-        }
+        if are_all_complete && has_all_begun { Progress::Complete } else { Progress::Stopped }
     }
 
     /// The simulated time: the time of the last event, or the time at which the run halted since

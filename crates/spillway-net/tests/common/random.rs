@@ -135,10 +135,8 @@ fn pfabric(draw: &mut Draw, links_change: bool) -> String {
     ]);
     let buffer = draw.one(&["16KB", "35KB", "unlimited"]);
     let queue_limit = draw.one(&["unlimited", "unlimited", "12pkt"]);
-    let (queue_limit, release) = match sharing.contains("pfabric") {
-        true => ("unlimited", "start"),
-        false => (queue_limit, release),
-    };
+    let (queue_limit, release) =
+        if sharing.contains("pfabric") { ("unlimited", "start") } else { (queue_limit, release) };
     format!(
         "buffer = \"{buffer}\"\nqueue_limit = \"{queue_limit}\"\nuncounted_bytes = \"{}\"\nrelease = \"{release}\"\n\
          port_fifo_packets = {fifo}\nsharing = {sharing}\nscheduling = \"{}\"",
@@ -263,9 +261,10 @@ fn window(draw: &mut Draw) -> String {
     // With numbered packets each has an ack of its own.
     let ack_every = if losses.contains("per-priority") { "1" } else { ack_every };
     let dupthresh = draw.one(&["3", "3", "30"]);
-    let dupthresh = match losses.contains("timeout-only") {
-        true => String::new(),
-        false => format!("dupthresh = {dupthresh}\n"),
+    let dupthresh = if losses.contains("timeout-only") {
+        String::new()
+    } else {
+        format!("dupthresh = {dupthresh}\n")
     };
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {ack_every}\nack_delay = \"{}\"\n\
@@ -281,20 +280,21 @@ fn window(draw: &mut Draw) -> String {
 
 /// Retransmission by NACKs. Its timeouts are above any round trip here.
 fn nacks(draw: &mut Draw) -> String {
-    match draw.once_in(2) {
-        true => format!(
+    if draw.once_in(2) {
+        format!(
             "retransmit = \"go-back-n\"\nack_timeout = \"{}\"\nnack_interval = \"{}\"",
             draw.one(&["3rtt", "1ms"]),
             draw.one(&["0us", "30us", "500us"]),
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "retransmit = \"selective\"\nmax_in_flight = \"{}\"\nrto_low = \"{}\"\n\
              rto_high = \"1ms\"\nrto_low_packets = {}\nafter_timeout = \"{}\"",
             draw.one(&["1bdp", "10KB", "unlimited"]),
             draw.one(&["2rtt", "300us"]),
             draw.one(&["0", "3"]),
             draw.one(&["first", "all"]),
-        ),
+        )
     }
 }
 
@@ -378,9 +378,10 @@ fn routing(seed: u64, draw: &mut Draw) -> String {
     // Drawn from a stream of their own, as whether connections stay open.
     let draw = &mut Draw(Stream::new(seed, "routing", 0));
     let order = draw.one(&["", "", "\nnext_hops = \"descending\""]);
-    let hash = match draw.once_in(4) {
-        true => "hash = \"murmur3\"".into(),
-        false => format!("hash_seeds = \"{seeds}\""),
+    let hash = if draw.once_in(4) {
+        "hash = \"murmur3\"".into()
+    } else {
+        format!("hash_seeds = \"{seeds}\"")
     };
     format!("kind = \"{kind}\"\n{hash}{order}")
 }
@@ -478,9 +479,10 @@ fn marked(seed: u64, place: u64, section: &mut String) {
             varies == 1
         ),
     };
-    let own = match draw.once_in(3) {
-        true => "\"dctcp-rdma\"\nmin_rate = \"500Mbps\"\nrate_step = \"1%\"".into(),
-        false => dcqcn(&mut draw),
+    let own = if draw.once_in(3) {
+        "\"dctcp-rdma\"\nmin_rate = \"500Mbps\"\nrate_step = \"1%\"".into()
+    } else {
+        dcqcn(&mut draw)
     };
     let other = format!("transport = {own}\n{window}");
     *section = section.replace(&format!("transport = \"{kind}\""), &other);

@@ -100,9 +100,10 @@ unchanging!(Verdict);
 /// The meaning of an answer of `admit`.
 pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admission> {
     if let Ok(admits) = answer.cast::<PyBool>() {
-        return Ok(match admits.is_true() {
-            true => Admission::Admit,
-            false => Admission::Drop(DropReason::OverThreshold),
+        return Ok(if admits.is_true() {
+            Admission::Admit
+        } else {
+            Admission::Drop(DropReason::OverThreshold)
         });
     }
     if let Ok(drop) = answer.cast::<Drop>() {

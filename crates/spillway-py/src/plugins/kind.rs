@@ -39,10 +39,7 @@ pub struct Kind {
 impl Kind {
     pub fn of(description: &Bound<'_, PyAny>, failure: &Arc<Failure>) -> PyResult<Kind> {
         let flag = |name| description.getattr(name)?.extract::<bool>();
-        let echo = match flag("echoes_each_mark")? {
-            true => EcnEcho::PerPacket,
-            false => EcnEcho::Latched,
-        };
+        let echo = if flag("echoes_each_mark")? { EcnEcho::PerPacket } else { EcnEcho::Latched };
         Ok(Kind {
             id: description.getattr("id")?.extract::<String>()?.into(),
             room: description.getattr("room")?.extract()?,

@@ -157,9 +157,8 @@ impl Sharing for Policy {
         arrival: &policy::Arrival,
         buffer: &spillway_switch::Buffer,
     ) -> Option<u64> {
-        let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
-            true => Ok(None),
-            false => number(answer).map(Some),
+        let read = |answer: &Bound<'_, PyAny>| {
+            if answer.is_none() { Ok(None) } else { number(answer).map(Some) }
         };
         self.ask_about(Hook::Threshold, arrival, buffer, read).flatten()
     }

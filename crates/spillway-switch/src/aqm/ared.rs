@@ -264,25 +264,25 @@ impl QueueState {
     /// last packet was sent.
     #[cold]
     fn catch_up(&mut self, now: Time, is_empty: bool, steering: &Steering) {
-        let side_at = |average: &Average, time: Time| match is_empty {
-            true => steering.side(average.decayed(time)),
-            false => steering.side(average.value()),
+        let side_at = |average: &Average, time: Time| {
+            if is_empty {
+                steering.side(average.decayed(time))
+            } else {
+                steering.side(average.value())
+            }
         };
         while self.interval_end <= now {
             let side = side_at(&self.average, self.interval_end);
             let next = steering.step(self.max_probability, side);
-            let steps = match next == self.max_probability {
-                false => 0,
+            let steps = if next == self.max_probability {
                 // The next intervals change nothing either, until the average is on another side of
                 // the target. Meanwhile the average only decays.
-                true => {
-                    let most = now.since(self.interval_end).ps() / steering.interval.ps();
-                    let is_same = |steps| {
-                        side_at(&self.average, self.interval_end + steering.interval * steps)
-                            == side
-                    };
-                    last_with(most, is_same)
-                }
+                let most = now.since(self.interval_end).ps() / steering.interval.ps();
+                last_with(most, |steps| {
+                    side_at(&self.average, self.interval_end + steering.interval * steps) == side
+                })
+            } else {
+                0
             };
             self.max_probability = next;
             let last = self.interval_end + steering.interval * steps;

@@ -260,10 +260,7 @@ impl Watch for CoDel {
         let queue = &mut self.queues[departure.queue as usize];
         let persists = queue.persists(now, sojourn >= target && left >= self.least, params);
         let is_lost = verdict == Verdict::MarkOrDrop && !departure.ect;
-        match queue.hits(now, persists, is_lost, params) {
-            true => verdict,
-            false => Verdict::Pass,
-        }
+        if queue.hits(now, persists, is_lost, params) { verdict } else { Verdict::Pass }
     }
 }
 

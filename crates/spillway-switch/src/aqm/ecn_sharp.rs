@@ -144,9 +144,10 @@ impl Aqm for EcnSharp {
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // One of the two rules may be out of reach, so that the other marks alone.
         let &EcnSharpParams { instant, target, .. } = self.params.common();
-        let (key, marked) = match target <= instant {
-            true => ("target", target),
-            false => ("instant", Time::from_ps(instant.ps().saturating_add(1))),
+        let (key, marked) = if target <= instant {
+            ("target", target)
+        } else {
+            ("instant", Time::from_ps(instant.ps().saturating_add(1)))
         };
         Some((key, bytes_behind(marked, environment)?))
     }

@@ -269,9 +269,10 @@ impl Watch for Pie {
     fn on_timer(&mut self, _now: Time, buffer: &Buffer) {
         for (number, queue) in (0..).zip(&mut self.queues) {
             let params = self.params.of(number);
-            let delay = match params.measures_rate {
-                true => queue.drain.delay(buffer.bytes(number)),
-                false => queue.wait.secs_f64(),
+            let delay = if params.measures_rate {
+                queue.drain.delay(buffer.bytes(number))
+            } else {
+                queue.wait.secs_f64()
             };
             queue.update(delay, params);
         }
@@ -288,10 +289,7 @@ impl Aqm for Pie {
         if is_calm || burst > Time::ZERO || buffer.packets(arrival.queue) <= 2 {
             return Verdict::Pass;
         }
-        let chance = match params.derandomize {
-            true => queue.chance(),
-            false => probability,
-        };
+        let chance = if params.derandomize { queue.chance() } else { probability };
         if chance < 1.0 && self.random.uniform() >= chance {
             return Verdict::Pass;
         }

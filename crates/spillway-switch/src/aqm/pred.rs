@@ -436,20 +436,18 @@ impl Watch for Pred {
         self.put_to_work(now);
         let Some(qla) = &self.params.qla else { return };
         for number in 0..self.adjusters.len() {
-            let (port, bytes) = match qla.of_port {
-                true => (number as u32, buffer.port_bytes(number as u32)),
-                false => {
-                    let queue = number as QueueId;
-                    (buffer.port_of(queue), u64::from(buffer.bytes(queue)))
-                }
+            let (port, bytes) = if qla.of_port {
+                (number as u32, buffer.port_bytes(number as u32))
+            } else {
+                let queue = number as QueueId;
+                (buffer.port_of(queue), u64::from(buffer.bytes(queue)))
             };
             let sums = &mut self.sums[number];
-            let queue = match qla.by_time {
-                true => {
-                    sums.moves(now, sums.length);
-                    sums.packets as f64 / qla.period.ps() as f64
-                }
-                false => sums.packets as f64 / sums.arrivals.max(1) as f64,
+            let queue = if qla.by_time {
+                sums.moves(now, sums.length);
+                sums.packets as f64 / qla.period.ps() as f64
+            } else {
+                sums.packets as f64 / sums.arrivals.max(1) as f64
             };
             let sent = (sums.arrived + sums.waited).saturating_sub(sums.lost + bytes);
             let is_idle = sent == 0 && bytes == 0;
@@ -480,9 +478,8 @@ impl Aqm for Pred {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let &Arrival { now, queue, .. } = arrival;
         let port = buffer.port_of(queue);
-        self.counts(arrival, port, |of_port| match of_port {
-            false => u64::from(buffer.packets(queue)),
-            true => packets_of_port(buffer, port),
+        self.counts(arrival, port, |of_port| {
+            if of_port { packets_of_port(buffer, port) } else { u64::from(buffer.packets(queue)) }
         });
         if self.params.moment == Moment::Departure {
             return Verdict::Pass;

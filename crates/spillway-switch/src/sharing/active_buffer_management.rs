@@ -243,9 +243,10 @@ impl ActiveBufferManagement {
     fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let queue_class = usize::from(arrival.queue_class);
         let params = self.params.of(arrival.queue);
-        let alpha = match arrival.first_rtt {
-            true => params.alpha_first_rtt,
-            false => of_queue_class(&params.alpha, arrival.queue_class),
+        let alpha = if arrival.first_rtt {
+            params.alpha_first_rtt
+        } else {
+            of_queue_class(&params.alpha, arrival.queue_class)
         };
         let is_scaled = !arrival.first_rtt || params.first_rtt_is_scaled;
         let share = if is_scaled { self.share(arrival.queue as usize, queue_class) } else { 1.0 };

@@ -186,9 +186,10 @@ impl Cbm {
     fn is_late(&self, departure: &Departure, buffer: &Buffer) -> bool {
         let &Departure { now, queue, queue_class, first_rtt, queued_at, .. } = departure;
         let params = self.params.of(queue);
-        let alpha = match first_rtt {
-            true => params.alpha_first_rtt,
-            false => of_queue_class(&params.alpha, queue_class),
+        let alpha = if first_rtt {
+            params.alpha_first_rtt
+        } else {
+            of_queue_class(&params.alpha, queue_class)
         };
         let ps_per_byte = buffer.rate(buffer.port_of(queue)).nominal().ps_per_byte();
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
@@ -220,10 +221,7 @@ impl Watch for Cbm {
         let params = self.params.common();
         let is_spared = params.exempt == Some(departure.queue_class)
             || params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
-        match !is_spared && self.is_late(departure, buffer) {
-            true => Verdict::Drop,
-            false => Verdict::Pass,
-        }
+        if !is_spared && self.is_late(departure, buffer) { Verdict::Drop } else { Verdict::Pass }
     }
 }
 

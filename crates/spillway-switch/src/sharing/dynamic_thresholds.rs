@@ -122,9 +122,10 @@ impl Sharing for DynamicThresholds {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = u64::from(buffer.bytes(arrival.queue));
         let limit = self.limit(arrival, buffer);
-        let within = match self.params.of(arrival.queue).count_arrival {
-            true => length + u64::from(arrival.size) <= limit,
-            false => length < limit,
+        let within = if self.params.of(arrival.queue).count_arrival {
+            length + u64::from(arrival.size) <= limit
+        } else {
+            length < limit
         };
         Admission::if_within(within)
     }

@@ -185,9 +185,10 @@ impl Fab {
     /// byte.
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let params = self.params.of(arrival.queue);
-        let alpha = match bytes < params.short_bytes {
-            true => params.alpha_short,
-            false => of_queue_class(&params.alpha, arrival.queue_class),
+        let alpha = if bytes < params.short_bytes {
+            params.alpha_short
+        } else {
+            of_queue_class(&params.alpha, arrival.queue_class)
         };
         (alpha * buffer.free() as f64) as u64
     }

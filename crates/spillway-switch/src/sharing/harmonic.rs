@@ -172,9 +172,8 @@ impl Harmonic {
 
     /// Whether for every k the k longest queues are within their bound, with the arrival.
     fn prefixes_hold(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        let with_arrival = |(queue, length): (QueueId, u64)| match queue == arrival.queue {
-            true => length + u64::from(arrival.size),
-            false => length,
+        let with_arrival = |(queue, length): (QueueId, u64)| {
+            if queue == arrival.queue { length + u64::from(arrival.size) } else { length }
         };
         let mut lengths = std::mem::take(&mut self.lengths);
         lengths.clear();

@@ -119,17 +119,19 @@ impl Sharing for PFabric {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let port = buffer.port_of(arrival.queue);
         let bytes = buffer.port_bytes(port) + u64::from(arrival.size);
-        match bytes <= self.limits[port as usize] {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Worst(arrival.queue)),
+        if bytes <= self.limits[port as usize] {
+            Admission::Admit
+        } else {
+            Admission::PushOut(Victim::Worst(arrival.queue))
         }
     }
 
     fn open_below(&self, capacity: u64) -> u64 {
         let largest = u64::from(LARGEST_PACKET);
-        match self.limits.iter().all(|&limit| limit >= largest) {
-            true => capacity.saturating_sub(largest),
-            false => 0,
+        if self.limits.iter().all(|&limit| limit >= largest) {
+            capacity.saturating_sub(largest)
+        } else {
+            0
         }
     }
 

@@ -33,9 +33,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &Arena,
     ) -> Arrival {
-        let (flow, seq) = match self.names_flows {
-            true => (packets.connection_of(id), packets.contents(id).seq),
-            false => (0, 0),
+        let (flow, seq) = if self.names_flows {
+            (packets.connection_of(id), packets.contents(id).seq)
+        } else {
+            (0, 0)
         };
         Arrival {
             now,
@@ -88,9 +89,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         can_mark: bool,
         packets: &mut Arena,
     ) -> Result<bool, DropReason> {
-        let managed = match arrival.queue_class == self.unmanaged {
-            true => Verdict::Pass,
-            false => self.aqm.on_arrival(arrival, &self.buffer),
+        let managed = if arrival.queue_class == self.unmanaged {
+            Verdict::Pass
+        } else {
+            self.aqm.on_arrival(arrival, &self.buffer)
         };
         let marked = managed.outcome(can_mark, DropReason::Aqm)?;
         if !self.queue_limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
@@ -122,9 +124,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let ect = packet.flags & flags::ECT != 0;
         let departure =
             Departure { now, queue, queue_class, size, first_rtt, ect, queued_at: packet.time };
-        let managed = match queue_class == self.unmanaged {
-            true => Verdict::Pass,
-            false => self.aqm.on_departure(&departure, &self.buffer),
+        let managed = if queue_class == self.unmanaged {
+            Verdict::Pass
+        } else {
+            self.aqm.on_departure(&departure, &self.buffer)
         };
         let outcome = managed.outcome(ect, DropReason::Aqm).and_then(|marked| {
             if !self.sharing.watches_departures() {

@@ -120,9 +120,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 }
             };
             let queue = self.buffer.queue_of(port, queue_class);
-            let id = match CHOOSES {
-                true => self.take_chosen(queue, packets),
-                false => self.lists.take_head(Place { queue, port, queue_class }, packets),
+            let id = if CHOOSES {
+                self.take_chosen(queue, packets)
+            } else {
+                self.lists.take_head(Place { queue, port, queue_class }, packets)
             };
             let size = packets[id].size - self.uncounted_bytes;
             if PAUSES && self.is_lossless(queue_class) {

@@ -79,9 +79,10 @@ impl Lossless {
     /// The capacity of the sharing policy's buffer.
     pub fn capacity_left(&self) -> u64 {
         let capacity = self.buffer.capacity();
-        match self.accounts.parts().sees_all {
-            true => capacity - self.accounts.unused(),
-            false => capacity - self.accounts.parts().set_aside() - self.accounts.shared(),
+        if self.accounts.parts().sees_all {
+            capacity - self.accounts.unused()
+        } else {
+            capacity - self.accounts.parts().set_aside() - self.accounts.shared()
         }
     }
 
@@ -195,12 +196,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let is_idle = is_idle && lossless.paused[port as usize] >> queue_class & 1 == 0;
         let place = lossless.places[usize::from(queue_class)];
         if place == LOSSY {
-            let sent = match is_idle {
-                true => self.pass(now, port, id, &packet, packets),
-                false => {
-                    self.enqueue(now, port, id, &packet, packets);
-                    None
-                }
+            let sent = if is_idle {
+                self.pass(now, port, id, &packet, packets)
+            } else {
+                self.enqueue(now, port, id, &packet, packets);
+                None
             };
             self.note_occupancy(now);
             return sent;
@@ -407,10 +407,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn pause(&mut self, port: u32, queue_class: u8, pauses: bool) {
         if let Some(lossless) = &mut self.lossless {
             let paused = &mut lossless.paused[port as usize];
-            match pauses {
-                true => *paused |= 1 << queue_class,
-                false => *paused &= !(1 << queue_class),
-            }
+            if pauses { *paused |= 1 << queue_class } else { *paused &= !(1 << queue_class) }
         }
     }
 

@@ -354,10 +354,7 @@ impl Watch for Late {}
 
 impl Aqm for Late {
     fn on_arrival(&mut self, arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        match arrival.now > Time::from_us(1) {
-            true => Verdict::Drop,
-            false => Verdict::Pass,
-        }
+        if arrival.now > Time::from_us(1) { Verdict::Drop } else { Verdict::Pass }
     }
 }
 
@@ -429,9 +426,10 @@ fn a_port_under_strict_priority_sends_its_best_queue_ahead_and_the_others_in_the
         let id =
             packets.insert(Packet { size, priority, ..Packet::default() }, Contents::default());
         let packet = packets[id];
-        match switch.is_best(&packet) {
-            true => assert!(switch.enqueue_best(at(0), 1, id, &packet, packets)),
-            false => switch.enqueue(at(0), 1, id, &packet, packets),
+        if switch.is_best(&packet) {
+            assert!(switch.enqueue_best(at(0), 1, id, &packet, packets))
+        } else {
+            switch.enqueue(at(0), 1, id, &packet, packets)
         }
         assert!(switch.is_consistent(packets));
         id

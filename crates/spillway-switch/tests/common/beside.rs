@@ -305,12 +305,11 @@ impl Beside {
         let Real { switch, packets } = &mut self.real;
         let is_idle = !switch.has_backlog(port as u32) && self.queues.sending[port].is_none();
         let passes = passes && is_idle;
-        let sent = match passes {
-            true => switch.pass(now, port as u32, id, &packet, packets),
-            false => {
-                switch.enqueue(now, port as u32, id, &packet, packets);
-                None
-            }
+        let sent = if passes {
+            switch.pass(now, port as u32, id, &packet, packets)
+        } else {
+            switch.enqueue(now, port as u32, id, &packet, packets);
+            None
         };
         let decisions = switch.take_decisions();
         prop_assert_eq!(decisions.len(), 1);

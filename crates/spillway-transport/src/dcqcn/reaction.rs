@@ -140,10 +140,7 @@ impl ReactionPoint {
     /// A notification comes.
     pub fn on_notification(&mut self, now: Time) {
         self.advance(now);
-        match self.rules.free_running {
-            true => self.note(now),
-            false => self.react(now),
-        }
+        if self.rules.free_running { self.note(now) } else { self.react(now) }
     }
 
     /// A packet of so many bytes is sent. Returns the time until the next one may be sent.
@@ -154,13 +151,12 @@ impl ReactionPoint {
         if let Some(period) = self.rules.byte_counter
             && self.increase_due != Time::MAX
         {
-            match self.bytes_left > bytes {
-                true => self.bytes_left -= bytes,
-                false => {
-                    self.by_bytes = self.by_bytes.saturating_add(1);
-                    let is_hyper = self.increase();
-                    self.bytes_left = if is_hyper { period.div_ceil(2) } else { period };
-                }
+            if self.bytes_left > bytes {
+                self.bytes_left -= bytes
+            } else {
+                self.by_bytes = self.by_bytes.saturating_add(1);
+                let is_hyper = self.increase();
+                self.bytes_left = if is_hyper { period.div_ceil(2) } else { period };
             }
         }
         gap
@@ -174,10 +170,7 @@ impl ReactionPoint {
         }
         self.alpha_due = now + self.rules.alpha_interval;
         self.cut_due = now + self.rules.decrease_interval;
-        match self.rules.cuts_at_once {
-            true => self.cut(now),
-            false => self.wants_cut = true,
-        }
+        if self.rules.cuts_at_once { self.cut(now) } else { self.wants_cut = true }
     }
 
     /// A notification comes, and timers begin with notifications and cuts.
@@ -190,9 +183,10 @@ impl ReactionPoint {
         if self.rules.alpha_first {
             self.update_alpha(1.0);
         }
-        match self.may_cut_from <= now {
-            true => self.cut(now),
-            false => self.cut_due = self.may_cut_from,
+        if self.may_cut_from <= now {
+            self.cut(now)
+        } else {
+            self.cut_due = self.may_cut_from
         }
         if !self.rules.alpha_first {
             self.update_alpha(1.0);

@@ -27,10 +27,12 @@ impl Sender {
         }
         let sent_to = self.sent_by_nacks();
         let Window { cwnd, ssthresh, slow_start, mss, .. } = self.window;
-        let part_of_window = match transport.acks.times_last {
-            true => cwnd / PARTS,
-            false if slow_start && cwnd < ssthresh => cwnd / 8,
-            false => u64::MAX,
+        let part_of_window = if transport.acks.times_last {
+            cwnd / PARTS
+        } else if slow_start && cwnd < ssthresh {
+            cwnd / 8
+        } else {
+            u64::MAX
         };
         let part = part_of_window.min(self.most_by_nacks() / PARTS);
         let unasked = sent_to.saturating_sub(self.asked_to);

@@ -267,10 +267,7 @@ impl Sender {
                 *is_recovering = true;
                 self.recover = board.nxt;
                 board.begin_repair();
-                match timeout_takes_all {
-                    true => board.lose_all(),
-                    false => board.lose_head(self.recover),
-                }
+                if *timeout_takes_all { board.lose_all() } else { board.lose_head(self.recover) }
             }
         }
         // The next segment that is sent starts the timer.

@@ -79,11 +79,8 @@ impl Tagger for Pias {
     }
 
     fn holds_until(&self, packet: &Tagged) -> u64 {
-        match self.counts_packet {
-            // The next packet may have another payload.
-            true => packet.sent,
-            false => self.down.grows_to(packet.sent),
-        }
+        // If packets count, the next one may have another payload.
+        if self.counts_packet { packet.sent } else { self.down.grows_to(packet.sent) }
     }
 
     fn resets_after(&self) -> Option<u32> {

@@ -73,10 +73,7 @@ fn outgrown(mut prediction: u64, sent: u64) -> u64 {
 impl Srpt {
     /// What a flow has left before a packet, as far as is known.
     fn left(&self, packet: &Tagged) -> u64 {
-        let size = match self.predicts {
-            false => packet.size,
-            true => outgrown(packet.bound, packet.sent),
-        };
+        let size = if self.predicts { outgrown(packet.bound, packet.sent) } else { packet.size };
         size.saturating_sub(packet.sent)
     }
 }

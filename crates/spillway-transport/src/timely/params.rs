@@ -181,9 +181,10 @@ impl TimelyParams {
                 if text == FIVE_STEPS { Some(None) } else { LineRate::parse(text).map(Some) }
             })?;
         let window = RateWindow::read_for_start(section, defaults.window)?;
-        let (initial, ends_with_ack) = match window.is_for_start() {
-            true => TimelyParams::read_start(section, &defaults)?,
-            false => (InitialWindow::LineRate, true),
+        let (initial, ends_with_ack) = if window.is_for_start() {
+            TimelyParams::read_start(section, &defaults)?
+        } else {
+            (InitialWindow::LineRate, true)
         };
         let meaning = "from when round trips count: from when a packet goes to the NIC, or from when the NIC \
                        begins to send it";

@@ -260,9 +260,10 @@ pub fn read(name: &str, scenario: &Scenario, switches: &[Switch]) -> Result<Name
             Ok(Named { signal, places: Places::Classes(classes), shape: Vec::new() })
         }
         _ => {
-            let (what, written) = match is_of_switches {
-                true => ("switches", format!("switch.{id}")),
-                false => ("flows", format!("{id}, or traffic.NAME.{id}")),
+            let (what, written) = if is_of_switches {
+                ("switches", format!("switch.{id}"))
+            } else {
+                ("flows", format!("{id}, or traffic.NAME.{id}"))
             };
             let error = SettingsError::new(name, format!("{id} is a signal of {what}"));
             Err(error.hint(format!("it is written {written}")))

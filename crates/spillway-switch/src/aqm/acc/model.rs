@@ -198,12 +198,13 @@ impl<'a> File<'a> {
                 && min.fract() == 0.0
                 && max.fract() == 0.0
                 && (0.0..=1.0).contains(&max_probability);
-            match is_line {
-                true => Ok(Action { min: min as u64, max: max as u64, max_probability }),
-                false => refuse(format!(
+            if is_line {
+                Ok(Action { min: min as u64, max: max as u64, max_probability })
+            } else {
+                refuse(format!(
                     "its action {number} is min = {min}, max = {max} bytes, max_probability = \
                      {max_probability}, which is no line"
-                )),
+                ))
             }
         };
         rows.iter().enumerate().map(action).collect()

@@ -39,9 +39,10 @@ impl Thresholds {
     /// unit.
     pub fn check_unit(self, next: Thresholds, averages: bool) -> Result<(), Refusal> {
         let is_same = std::mem::discriminant(&self.min) == std::mem::discriminant(&next.min);
-        match is_same || !averages {
-            true => Ok(()),
-            false => Err(("min", "the averages of queues have the unit of `min`".into())),
+        if is_same || !averages {
+            Ok(())
+        } else {
+            Err(("min", "the averages of queues have the unit of `min`".into()))
         }
     }
 }

@@ -212,9 +212,10 @@ impl ShadowSwitch {
         let ShadowSwitch { longest, buffer, exempt, .. } = self;
         let found = longest.least(Tournament::NONE - 1, |queue| {
             let queue = queue as QueueId;
-            match exempt.is_some_and(|queue_class| buffer.queue_class_of(queue) == queue_class) {
-                true => Tournament::NONE,
-                false => Tournament::NONE - u64::from(buffer.bytes(queue)),
+            if exempt.is_some_and(|queue_class| buffer.queue_class_of(queue) == queue_class) {
+                Tournament::NONE
+            } else {
+                Tournament::NONE - u64::from(buffer.bytes(queue))
             }
         });
         found.map_or((0, 0), |(key, queue)| ((Tournament::NONE - key) as u32, queue))
@@ -230,9 +231,10 @@ impl ShadowSwitch {
         loop {
             let ShadowSwitch { due, idle_at, backlog, in_transmission, .. } = self;
             let due = due.least(now.ps(), |port| {
-                match backlog[port] > 0 || in_transmission[port].1 > 0 {
-                    true => idle_at[port].ps(),
-                    false => Tournament::NONE,
+                if backlog[port] > 0 || in_transmission[port].1 > 0 {
+                    idle_at[port].ps()
+                } else {
+                    Tournament::NONE
                 }
             });
             let Some((_, port)) = due else { return };

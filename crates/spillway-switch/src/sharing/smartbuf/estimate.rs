@@ -18,15 +18,12 @@ impl Estimate {
     /// If the name is unknown, or the share is out of range.
     pub fn read(section: &mut Section) -> Result<Estimate, SettingsError> {
         let meaning = "how the nearest bursts are combined: their mean, or a quantile";
-        match section.choice("estimate", &[("mean", false), ("quantile", true)], meaning)? {
-            false => {
-                section.needs("estimate = \"quantile\"", &["quantile"])?;
-                Ok(Estimate::Mean)
-            }
-            true => {
-                let meaning = "with estimate = \"quantile\", which one: 1 is the largest of the K";
-                Ok(Estimate::Quantile(section.number("quantile", 1.0, Range::Share, meaning)?))
-            }
+        if section.choice("estimate", &[("mean", false), ("quantile", true)], meaning)? {
+            let meaning = "with estimate = \"quantile\", which one: 1 is the largest of the K";
+            Ok(Estimate::Quantile(section.number("quantile", 1.0, Range::Share, meaning)?))
+        } else {
+            section.needs("estimate = \"quantile\"", &["quantile"])?;
+            Ok(Estimate::Mean)
         }
     }
 

@@ -61,9 +61,10 @@ impl Sharing for WorstOut {
         true
     }
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match u64::from(arrival.size) <= buffer.free() {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Worst(arrival.queue)),
+        if u64::from(arrival.size) <= buffer.free() {
+            Admission::Admit
+        } else {
+            Admission::PushOut(Victim::Worst(arrival.queue))
         }
     }
 }
@@ -161,9 +162,10 @@ impl Watch for Secretive {}
 
 impl Sharing for Secretive {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match u64::from(arrival.size) <= buffer.free() {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Tail(0)),
+        if u64::from(arrival.size) <= buffer.free() {
+            Admission::Admit
+        } else {
+            Admission::PushOut(Victim::Tail(0))
         }
     }
 }
@@ -189,9 +191,10 @@ impl Sharing for FirstQueueOut {
         true
     }
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match u64::from(arrival.size) <= buffer.free() {
-            true => Admission::Admit,
-            false => Admission::PushOut(Victim::Tail(0)),
+        if u64::from(arrival.size) <= buffer.free() {
+            Admission::Admit
+        } else {
+            Admission::PushOut(Victim::Tail(0))
         }
     }
 }
