@@ -9,12 +9,12 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from spillway.show.drawing import svg
 from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
-from spillway_studies.claims import Drawing, blocks, side_by_side
+from spillway_studies.claims import Drawing, blocks, side_by_side, write
 from spillway_studies.claims.blocks import Block
 from spillway_studies.claims.write import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
@@ -29,9 +29,28 @@ Drawn: TypeAlias = tuple[str, Drawing | Path]
 """A plot's title, and the plot or the file that it is in."""
 
 
+class Printed(NamedTuple):
+    """What is known only as it was printed, and the command that computes it anew."""
+
+    found: str | Block | Drawn
+    command: str
+
+    @property
+    def note(self) -> str:
+        """What a page says of it."""
+        return f"*[As printed](../../reproduce.md#as-printed); `{self.command}` computes it anew.*"
+
+
+def unpublished() -> list[str]:
+    """Figures that pages show, but whose computed numbers are not published yet."""
+    lines = (write.HOME / "unpublished.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
 def expanded(text: str, images: Path, link: str) -> str:
     """A page with its blocks rendered; plots are written to a folder, to which a link leads."""
     told: set[str] = set()
+    missing = unpublished()
     _published.cache_clear()
 
     def one(match: re.Match[str]) -> str:
@@ -43,15 +62,20 @@ def expanded(text: str, images: Path, link: str) -> str:
         try:
             found = KINDS[kind](name, options)
         except UnpublishedError as error:
-            return f"*{str(error).capitalize()}: `{error.hint}`*"
+            if name not in missing:
+                raise ValueError(f"{kind} {name}: {error}, and unpublished.txt lacks it") from error
+            return f"*{str(error).capitalize()}; `{error.hint}` computes them.*"
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{kind} {name} {options}: {error!r}") from error
+        note = ""
+        if isinstance(found, Printed):
+            note, found = f"{found.note}\n\n", found.found
         if isinstance(found, str):
-            return found
+            return f"{note}{found}"
         if isinstance(found, Block):
             size = "" if found.size in told else f"{found.size}\n\n"
             told.add(found.size)
-            return f"{size}{found.text}"
+            return f"{note}{size}{found.text}"
         title, drawing = found
         file = re.sub(r"[^a-z0-9]+", "-", f"{name}-{kind}".lower())
         images.mkdir(parents=True, exist_ok=True)
@@ -61,7 +85,7 @@ def expanded(text: str, images: Path, link: str) -> str:
         else:
             file = f"{file}.svg"
             (images / file).write_bytes(svg(drawing))
-        return f"![{title}]({link}/{file})"
+        return f"{note}![{title}]({link}/{file})"
 
     return BLOCK.sub(one, text)
 
@@ -73,26 +97,33 @@ def _published(name: str) -> Published:
     return Published(figure)
 
 
-def _plot(name: str) -> Drawn:
+def _plot(name: str) -> Drawn | Printed:
     published = _published(name)
     assert published.figure.plot is not None, f"{name} has no plot"
-    return published.figure.title, published.picture or published.figure.plot(published)
+    title, picture = published.figure.title, published.picture
+    if picture is not None:
+        return Printed((title, picture), f"{published.summary['command']} --publish")
+    return title, published.figure.plot(published)
 
 
-def _figure(kind: Callable[..., Block], of: str) -> Callable[[str, Mapping[str, str]], Block]:
+def _figure(
+    kind: Callable[..., Block], of: str
+) -> Callable[[str, Mapping[str, str]], Block | Printed]:
     """A table of a figure, out of a part of its summary that may be missing."""
 
-    def table(name: str, options: Mapping[str, str]) -> Block:
-        published = _published(name)
-        if not published.summary[of]:
-            hint = f"spillway reproduce {name} --scale {published.summary['scale']} --publish"
-            raise UnpublishedError(f"of {name} only what was printed is published", hint)
-        return kind(published.summary, **options)
+    def table(name: str, options: Mapping[str, str]) -> Block | Printed:
+        summary = _published(name).summary
+        is_printed = summary.get("is_rounded", False)
+        command = f"{summary['command']} --publish" if is_printed else ""
+        if is_printed and not summary[of]:
+            raise UnpublishedError(f"these numbers of {name} are not published", command)
+        block = kind(summary, **options)
+        return Printed(block, command) if is_printed else block
 
     return table
 
 
-def _side_by_side(name: str, options: Mapping[str, str]) -> str | Drawn:
+def _side_by_side(name: str, options: Mapping[str, str]) -> str | Drawn | Printed:
     study, _, figure = name.partition("/")
     tables = _SIDE_BY_SIDE[study]
     is_plot = options.get("table") == "plot"
@@ -105,7 +136,8 @@ def _side_by_side(name: str, options: Mapping[str, str]) -> str | Drawn:
         file = results / ("plot.png" if is_plot else f"{figure or 'regret'}.printed.json")
         if not file.exists():
             raise
-        return (f"All {study}", file) if is_plot else side_by_side.printed(file)
+        command = f"spillway reproduce {name} --scale page --publish"
+        return Printed((f"All {study}", file) if is_plot else side_by_side.printed(file), command)
     return found
 
 
@@ -115,7 +147,7 @@ def _tuned(name: str, options: Mapping[str, str]) -> str | Drawn:
     return tuned.policies(name)
 
 
-KINDS: Mapping[str, Callable[[str, Mapping[str, str]], str | Block | Drawn]] = {
+KINDS: Mapping[str, Callable[[str, Mapping[str, str]], str | Block | Drawn | Printed]] = {
     "claims": _figure(blocks.claims, "claims"),
     "choices": _figure(blocks.choices, "claims"),
     "grid": _figure(blocks.grid, "claims"),

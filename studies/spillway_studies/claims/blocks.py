@@ -140,8 +140,6 @@ def _size(summary: Summary) -> str:
     size = ", ".join([*times, f"seeds {seeds_in_words(summary['seeds'])}"])
     cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"
     parts = [f"Scale `{summary['scale']}`: {size}; {cost}."]
-    if summary.get("is_rounded"):
-        parts.append("Numbers as they were printed.")
     if summary["caution"]:
         parts.append(f"{summary['caution'][0].upper()}{summary['caution'][1:]}.")
     return " ".join(parts)

@@ -60,10 +60,12 @@ def summary(kept):
 @pytest.fixture
 def home(monkeypatch, tmp_path):
     """A folder in place of the studies' own, and a catalogue with the small figure."""
-    monkeypatch.setattr(write, "HOME", tmp_path / "studies")
+    home = tmp_path / "studies"
+    monkeypatch.setattr(write, "HOME", home)
     monkeypatch.setitem(catalogue.PAPERS, "tiny", (figures.BURSTS,))
-    (tmp_path / "studies" / "tiny").mkdir(parents=True)
-    return tmp_path / "studies"
+    (home / "tiny").mkdir(parents=True)
+    (home / "unpublished.txt").write_text(f"# Why.\n{NAME}\n")
+    return home
 
 
 def made_up(rows, **more):
@@ -413,7 +415,13 @@ def test_a_page_tells_what_is_not_published_with_the_command(kind, tmp_path):
     written = pages.expanded(f"Before.\n\n```{kind}\n{NAME}\n```\n", tmp_path, "images")
     told = "No numbers of tiny/bursts are published"
     command = "spillway reproduce tiny/bursts --scale page --publish"
-    assert written == f"Before.\n\n*{told}: `{command}`*\n"
+    assert written == f"Before.\n\n*{told}; `{command}` computes them.*\n"
+
+
+def test_what_is_neither_published_nor_listed_is_an_error(home, tmp_path):
+    (home / "unpublished.txt").write_text("# Nothing.\n")
+    with pytest.raises(ValueError, match="plot tiny/bursts: .*, and unpublished.txt lacks it"):
+        pages.expanded(f"```plot\n{NAME}\n```\n", tmp_path, "images")
 
 
 @pytest.mark.usefixtures("home")
@@ -438,16 +446,30 @@ def test_a_block_that_asks_for_what_there_is_not_is_refused(computed, block, tmp
 def test_what_was_only_printed_is_told_so_and_its_plot_copied(home, summary, tmp_path):
     (home / "tiny" / "results").mkdir()
     file = home / "tiny" / "results" / "bursts"
-    printed = summary | {"is_rounded": True, "metrics": []}
+    printed = summary | {"is_rounded": True, "metrics": [], "command": COMMAND}
     file.with_suffix(".json").write_text(json.dumps(printed))
     file.with_suffix(".png").write_bytes(b"a picture")
     page = f"```plot\n{NAME}\n```\n\n```claims\n{NAME}\n```\n\n```numbers\n{NAME}\n```\n"
-    plot, size, *_, numbers = pages.expanded(page, tmp_path / "images", "i").strip().split("\n\n")
+    written = pages.expanded(page, tmp_path / "images", "i").strip()
+    of_plot, plot, of_claims, size, *_, numbers = written.split("\n\n")
+    anew = f"`{COMMAND} --publish` computes"
+    assert of_plot == of_claims == f"*[As printed](../../reproduce.md#as-printed); {anew} it anew.*"
     assert plot == f"![{figures.BURSTS.title}](i/tiny-bursts-plot.png)"
     assert (tmp_path / "images" / "tiny-bursts-plot.png").read_bytes() == b"a picture"
-    assert " Numbers as they were printed." in size
-    command = "spillway reproduce tiny/bursts --scale quick --publish"
-    assert numbers == f"*Of tiny/bursts only what was printed is published: `{command}`*"
+    assert size.startswith("Scale `quick`")
+    assert numbers == f"*These numbers of tiny/bursts are not published; {anew} them.*"
+
+
+@pytest.mark.parametrize("study", pages._SIDE_BY_SIDE)
+@pytest.mark.parametrize("table", ["regret", "plot"])
+def test_what_was_only_printed_of_a_comparison_is_told_so(study, table, home, tmp_path):
+    results = home / study / "results"
+    results.mkdir(parents=True)
+    (results / "regret.printed.json").write_text('["Text."]')
+    (results / "plot.png").write_bytes(b"a picture")
+    page = f"```side-by-side\n{study}\ntable = {table}\n```\n"
+    note, _ = pages.expanded(page, tmp_path / "images", "i").strip().split("\n\n")
+    assert f"`spillway reproduce {study} --scale page --publish` computes it anew" in note
 
 
 # The studies' pages ------------------------------------------------------------------------------
@@ -533,3 +555,27 @@ def test_what_has_the_scale_of_pages_is_asked_for_by_one():
     named = {name for page in PAGES for _, name, _ in asked(page)}
     of_pages = {name for name, figure in FIGURES.items() if "page" in figure.scales}
     assert len(of_pages) > 50 and of_pages - named == set()
+
+
+def is_computed(name):
+    """Whether a figure's numbers are published as they were computed."""
+    file = write.place(name).with_name(f"{name.partition('/')[2]}.json")
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"is_rounded": True}
+    if found.get("is_rounded"):
+        return False
+    assert found["build"] and found["seeds"] and found["cpu_s"] is not None, name
+    return True
+
+
+def test_what_pages_show_is_computed_or_listed():
+    named = {name for page in PAGES for _, name, _ in asked(page) if name in FIGURES}
+    listed = pages.unpublished()
+    assert listed == sorted(set(listed))
+    computed = {name for name in named if is_computed(name)}
+    assert named - computed - {*listed} == set(), "compute these, or list them"
+    assert {*listed} - (named - computed) == set(), "these are computed: strike them off the list"
+    # What was printed goes with it.
+    printed = {"printed.json", "png"}
+    for name in computed:
+        figure = write.place(name)
+        assert not any(figure.with_name(f"{figure.name}.{each}").exists() for each in printed), name
