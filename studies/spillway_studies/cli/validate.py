@@ -1,6 +1,7 @@
 """spillway validate."""
 
 import enum
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -66,9 +67,11 @@ def validate(
             raise ScenarioError(f"--{option}: {reason.format(name=name)}", "leave it away")
     if publish:
         published.check(name, paths=paths, differences=differences, others=others)
+    before = time.process_time()
     found = compare(folder, jobs=jobs or processors(), **options)
+    cpu_s = time.process_time() - before
     display(found.document, found.table, as_json, closing=found.sentence)
     if publish:
-        published.publish(name, found.document)
+        published.publish(name, found.document, cpu_s)
     if not found.is_kept:
         raise typer.Exit(FAILED)

@@ -11,6 +11,7 @@ from typing import Any
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import whole_file
+from spillway_studies.claims.point import build
 from spillway_studies.claims.write import UnpublishedError
 
 HOME = Path(__file__).parent / "results"
@@ -54,9 +55,10 @@ def check(name: str, *, paths: int, differences: bool, others: bool) -> None:
         raise ScenarioError("--publish: the page shows other runs", f"{COMMANDS[name]} --publish")
 
 
-def publish(name: str, document: Mapping[str, Any]) -> Path:
-    """Keeps what the page shows of a validation; the same numbers give the same file."""
-    kept = {"command": COMMANDS[name], "version": core.__version__, **_kept(document, _UNTOLD)}
+def publish(name: str, document: Mapping[str, Any], cpu_s: float) -> Path:
+    """Keeps what the page shows of a validation, which took so much CPU time."""
+    made_by = {"version": core.__version__, "build": build(), "cpu_s": round(cpu_s, 1)}
+    kept = {"command": COMMANDS[name], **made_by, **_kept(document, _UNTOLD)}
     lines = (f"{json.dumps(key)}: {_line(value)}" for key, value in kept.items())
     file = HOME / f"{name}.json"
     file.parent.mkdir(exist_ok=True)

@@ -420,7 +420,7 @@ def test_a_page_tells_what_is_not_published_with_the_command(kind, tmp_path):
 
 def test_what_is_neither_published_nor_listed_is_an_error(home, tmp_path):
     (home / "unpublished.txt").write_text("# Nothing.\n")
-    with pytest.raises(ValueError, match="plot tiny/bursts: .*, and unpublished.txt lacks it"):
+    with pytest.raises(ValueError, match=r"plot tiny/bursts: .*, and unpublished\.txt lacks it"):
         pages.expanded(f"```plot\n{NAME}\n```\n", tmp_path, "images")
 
 

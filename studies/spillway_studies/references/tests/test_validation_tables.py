@@ -9,6 +9,7 @@ import pytest
 
 from spillway.base import core
 from spillway_studies import pages
+from spillway_studies.claims.point import build
 from spillway_studies.references import blocks, published
 
 FLOW = {
@@ -436,7 +437,7 @@ def home(monkeypatch, tmp_path):
 @pytest.fixture
 def kept(home):
     for name, document in DOCUMENTS.items():
-        published.publish(name, {**document, "bounds": BOUNDS})
+        published.publish(name, {**document, "bounds": BOUNDS}, 3.0)
 
 
 def test_all_tables_are_tested():
@@ -460,14 +461,13 @@ def test_every_reference_has_the_blocks_that_the_page_asks_for():
     assert sorted((name, table) for name, _, _, table in asked) == sorted(EXPECTED)
 
 
-def test_a_page_has_the_table_or_says_how_it_is_made(kept, home, tmp_path):
+def test_a_page_has_the_table_or_is_not_made(kept, home, tmp_path):
     block = "a\n\n```validation\nlinux\ntable = agreement\n```\n\nb\n"
     text = pages.expanded(block, tmp_path, "images")
     assert text.startswith("a\n\n|  | agree |\n") and text.endswith("|\n\nb\n")
     (home / "linux.json").unlink()
-    text = pages.expanded(block, tmp_path, "images")
-    says = "*No numbers of linux are published: `spillway validate linux FOLDER --publish`*"
-    assert text == f"a\n\n{says}\n\nb\n"
+    with pytest.raises(ValueError, match="validation linux: no numbers of linux are published"):
+        pages.expanded(block, tmp_path, "images")
 
 
 def test_the_document_is_kept_without_what_no_table_needs(home):
@@ -482,11 +482,11 @@ def test_the_document_is_kept_without_what_no_table_needs(home):
         "left_out": ["something"],
         "lost": float("inf"),
     }
-    file = published.publish("abm", document)
+    file = published.publish("abm", document, 12.34)
     assert file == home / "abm.json"
     assert file.read_text(encoding="utf-8") == (
         '{\n"command": "spillway validate abm FOLDER --differences --others",\n'
-        f'"version": "{core.__version__}",\n'
+        f'"version": "{core.__version__}",\n"build": "{build()}",\n"cpu_s": 12.3,\n'
         '"dctcp": {"rows":[{"ours":0.3333333,"interval":[0.25,2]}],'
         '"ours":{"drops":1,"uncontended":{},"flow_by_flow":[1,2]},"drawn":[{"drops":1}],'
         '"differences":{"a=b":{"drops":1,"flow_by_flow":[1]},"c":[0.5,2]}},\n"lost": null\n}\n'
@@ -508,6 +508,7 @@ def test_the_command_keeps_a_document(command, folder, home):
     shown = command("validate", "pfabric", folder, "--publish", "--json").json
     kept = json.loads((home / "pfabric.json").read_text(encoding="utf-8"))
     assert kept["cases"] == shown["cases"] and len(kept["cases"]) == 2
+    assert kept["build"] == build() and kept["cpu_s"] >= 0
     assert "| `rack` | 1 of 1 | 1.0000 | 0 | 0 | 0 | 0 | agrees |" in blocks.validation(
         "pfabric", "cases"
     )
