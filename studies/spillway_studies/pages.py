@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from spillway.show.drawing import svg
 from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
-from spillway_studies.claims import Drawing, blocks, side_by_side, write
+from spillway_studies.claims import Drawing, blocks, side_by_side
 from spillway_studies.claims.blocks import Block
 from spillway_studies.claims.write import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
@@ -43,7 +43,7 @@ class Printed(NamedTuple):
 
 def unpublished() -> list[str]:
     """Figures that pages show, but whose computed numbers are not published yet."""
-    lines = (write.HOME / "unpublished.txt").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name("unpublished.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
 
 

@@ -60,12 +60,11 @@ def summary(kept):
 @pytest.fixture
 def home(monkeypatch, tmp_path):
     """A folder in place of the studies' own, and a catalogue with the small figure."""
-    home = tmp_path / "studies"
-    monkeypatch.setattr(write, "HOME", home)
+    monkeypatch.setattr(write, "HOME", tmp_path / "studies")
+    monkeypatch.setattr(pages, "unpublished", lambda: [NAME])
     monkeypatch.setitem(catalogue.PAPERS, "tiny", (figures.BURSTS,))
-    (home / "tiny").mkdir(parents=True)
-    (home / "unpublished.txt").write_text(f"# Why.\n{NAME}\n")
-    return home
+    (tmp_path / "studies" / "tiny").mkdir(parents=True)
+    return tmp_path / "studies"
 
 
 def made_up(rows, **more):
@@ -418,8 +417,9 @@ def test_a_page_tells_what_is_not_published_with_the_command(kind, tmp_path):
     assert written == f"Before.\n\n*{told}; `{command}` computes them.*\n"
 
 
-def test_what_is_neither_published_nor_listed_is_an_error(home, tmp_path):
-    (home / "unpublished.txt").write_text("# Nothing.\n")
+@pytest.mark.usefixtures("home")
+def test_what_is_neither_published_nor_listed_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "unpublished", list)
     with pytest.raises(ValueError, match=r"plot tiny/bursts: .*, and unpublished\.txt lacks it"):
         pages.expanded(f"```plot\n{NAME}\n```\n", tmp_path, "images")
 

@@ -232,10 +232,12 @@ def test_what_all_networks_share_needs_all_networks(made, monkeypatch):
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("name", ["comparison", "comparison/credence"])
-def test_what_is_not_published_is_told_with_the_command(name, tmp_path):
+def test_what_is_not_published_is_told_with_the_command(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "unpublished", lambda: [name])
     text = pages.expanded(f"```side-by-side\n{name}\n```\n", tmp_path, "images")
+    command = "spillway reproduce comparison/credence --scale page --publish"
     told = "No numbers of comparison/credence are published"
-    assert text == f"*{told}: `spillway reproduce comparison/credence --scale page --publish`*\n"
+    assert text == f"*{told}; `{command}` computes them.*\n"
 
 
 def test_the_page_has_a_place_for_every_comparison():

@@ -340,11 +340,12 @@ def test_the_plot_has_the_policies_in_the_order_of_their_tails(found, monkeypatc
 def test_a_network_of_which_no_policy_is_complete_has_no_table(monkeypatch, tmp_path):
     monkeypatch.setattr(tuned, "FOLDER", tmp_path)
     for made in (tuned_page.policies, tuned_page.plot):
-        with pytest.raises(UnpublishedError, match="no numbers of tuned policies in cbm"):
+        with pytest.raises(UnpublishedError, match="no numbers of tuned policies in cbm") as error:
             made("cbm")
+        assert "python -m spillway_studies.tuned.run tuned cbm" in error.value.hint
     for table in ("policies", "plot"):
-        text = pages.expanded(f"```tuned\ncbm\ntable = {table}\n```\n", tmp_path, "images")
-        assert "python -m spillway_studies.tuned.run tuned cbm" in text
+        with pytest.raises(ValueError, match="tuned cbm: no numbers of tuned policies in cbm"):
+            pages.expanded(f"```tuned\ncbm\ntable = {table}\n```\n", tmp_path, "images")
 
 
 @pytest.mark.parametrize("name", ["cbm", "smartbuf"])
