@@ -194,10 +194,10 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
 
 
 def check_once(given: Iterable[object], what: str, hint: str) -> None:
-    """Refuses what is there twice, of which one would vanish."""
+    """Refuses repeated items: one of the two would be lost."""
     known: set[object] = set()
     for each in given:
-        # What a caller passes may have no hash; it is then refused elsewhere.
+        # An item may not be hashable; other checks then refuse it.
         key = each if isinstance(each, str | int | float) else repr(each)
         if key in known:
             raise ScenarioError(f"{what} {each!r} is there twice", hint)
@@ -285,7 +285,7 @@ def plain_int(text: str) -> int:
     """A whole number in plain digits. Python's own also takes `1_000`, and other alphabets' digits.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The text is no such number.
     """
     if re.fullmatch(r"\s*[-+]?[0-9]+\s*", text, re.ASCII) is None:
         raise ValueError(f"{text!r} is no whole number")
@@ -293,7 +293,7 @@ def plain_int(text: str) -> int:
 
 
 def plain_float(text: str) -> float:
-    """The same for a number."""
+    """A number in plain digits, as `plain_int` reads a whole one."""
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is no number")
     return float(text)
@@ -329,7 +329,7 @@ def meant(given: object, known: Iterable[str], otherwise: str) -> str:
 
 
 def check_known(what: str, given: object, known: Collection[str]) -> None:
-    """Refuses a name that is not among those that are known."""
+    """Refuses an unknown name."""
     if given not in known:
         raise ScenarioError(
             f"{what}: there is no {given!r}", meant(given, known, f"valid here: {', '.join(known)}")
@@ -360,7 +360,7 @@ def all_of(given: object, kind: type[Kind], what: str, one: str, hint: str) -> l
 
 
 def check_line(text: str, what: str) -> None:
-    """Refuses a text that is none, or has a line break in it."""
+    """Refuses a text with a line break in it, or with half a character."""
     check_text(text)
     if re.search(r"[\r\n]", text.strip()):
         raise ScenarioError(

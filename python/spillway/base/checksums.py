@@ -61,7 +61,7 @@ def check(folder: Path, *names: str) -> None:
 
 
 def names_in(folder: Path) -> set[str]:
-    """The files of a folder, by their paths in it, without what Python keeps of its modules."""
+    """The files of a folder, by their paths in it, without Python's bytecode caches."""
     found: set[str] = set()
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]

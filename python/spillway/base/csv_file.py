@@ -36,7 +36,7 @@ def read(file: Path) -> pa.Table:
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows with the lines in which they end, by the names of their columns."""
+    """The rows by column names, each with the number of the line in which it ends."""
     check(file)
     try:
         with file.open(encoding="utf-8-sig", newline="") as content:

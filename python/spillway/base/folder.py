@@ -22,7 +22,7 @@ from spillway.base.errors import ScenarioError
 SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
 """The contents of a result's folder besides tables."""
 MARK = "INCOMPLETE"
-"""A file in what is not complete yet, which its writer holds."""
+"""The file in an incomplete folder that marks it as such; the folder's writer locks it."""
 
 
 def path_of(given: object) -> Path:
@@ -120,7 +120,7 @@ def taken(place: Path) -> ScenarioError:
 
 
 def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], bool]) -> None:
-    """The same; also refuses an existing file, unless `force` is given and it is of this kind."""
+    """As `check_file`; an existing file must be of this kind, and `force` must be given."""
     check_file(file)
     if not os.path.lexists(file):
         return
@@ -150,7 +150,7 @@ def whole_file(file: Path, force: bool = True) -> Iterator[Path]:
 
 
 def _replace(partial: Path, file: Path) -> None:
-    """Renames; over NFS what was done may be told to have failed, so what is there decides."""
+    """Renames. NFS may report a failure although it was done, so what is there decides."""
     number = partial.stat().st_ino
     try:
         partial.replace(file)

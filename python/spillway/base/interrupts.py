@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What a terminal sends, and what batch systems, containers and `kill` send."""
+"""The signals of a terminal, and of batch systems, containers and `kill`."""
 
 
 def ends_as_ctrl_c() -> None:
-    """From now on SIGTERM is as Ctrl-C, unless it is ignored."""
+    """From now on SIGTERM acts as Ctrl-C does, unless the process ignores SIGTERM."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @contextmanager
 def noted(note: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Within it Ctrl-C and SIGTERM call `note`, and nothing else happens.
+    """A context in which Ctrl-C and SIGTERM call `note` and do nothing else.
 
     They reach only the main thread, so in others nothing needs to be done.
     """
@@ -39,7 +39,7 @@ def noted(note: Callable[[int, FrameType | None], object]) -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """What happens within it is not interrupted: signals take effect at its end."""
+    """A context that is not interrupted: signals take effect at its end."""
     received: list[tuple[int, FrameType | None]] = []
     try:
         with noted(lambda *given: received.append(given)):

@@ -5,9 +5,9 @@ pages' headers and the footer, which hold the names of columns and the positions
 footer's key-value metadata contain the file's seal: the SHA-256 of all its bytes, with zeros in
 place of the seal. Files without a seal come from other programs. They are read, with a warning.
 
-A few bytes of Parquet may stand for any number of rows, and for any length of text in each. So what
-a table would take is estimated from its pages' headers before it is read; and texts are read as
-numbers of a dictionary's entries, whose lengths are added up before they are written out.
+A few bytes of Parquet may stand for any number of rows, and for any length of text in each. So the
+memory of a table is estimated from its pages' headers before it is read. Texts are read as numbers
+of a dictionary's entries, and the lengths of these are added up before they are written out.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _BLANK = b"0" * 64
 _SEAL = re.compile(re.escape(_KEY) + rb"\x18\x40(.{64})", re.DOTALL)
 _BLOCK = 1 << 20
 _VALUE_BYTES = 24
-"""About what a value takes while it is read and converted, besides its encoded bytes."""
+"""About how many bytes a value takes while it is read, besides its encoded ones."""
 _TEXT_COPIES = 4
-"""How often a text may be in memory meanwhile."""
+"""How many copies of a text may be in memory meanwhile."""
 MOST_MEMORY = 4_000_000_000
-"""What a table may take in memory, unless its reader says otherwise."""
+"""The most bytes of memory for a table, unless its reader says otherwise."""
 
 
 def write(table: pa.Table, file: str | Path) -> None:
@@ -90,10 +90,10 @@ def read(
     only_sealed: bool = False,
     memory: int = MOST_MEMORY,
 ) -> pa.Table:
-    """The table in a file, or those of its columns that are asked for. Damage is refused.
+    """The table in a file, or only these columns of it. Damage is refused.
 
-    A file without a seal is read with a warning, or refused with `only_sealed`. One that would take
-    more bytes of memory is refused: a scenario's limit is `limits.memory`.
+    A file without a seal is read with a warning, or refused with `only_sealed`. A table that would
+    take more than `memory` bytes is refused: a scenario's limit is `limits.memory`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -136,14 +136,14 @@ def ample() -> int:
 
 
 def _leaves(schema: Any, names: Sequence[str]) -> list[int]:
-    """The places of what makes up the columns of these names, and of few others."""
+    """The places in the file of all parts of the columns with these names."""
     first = {name.partition(".")[0] for name in names}
     paths = (schema.column(place).path for place in range(len(schema)))
     return [place for place, path in enumerate(paths) if path.partition(".")[0] in first]
 
 
 def _bytes(schema: Any, content: BinaryIO, places: Sequence[int]) -> int:
-    """What columns would take in memory, about."""
+    """About how many bytes columns would take in memory."""
     total = 0
     for place, column in zip(places, held(content, places, len(schema)), strict=True):
         leaf = schema.column(place)
@@ -158,7 +158,7 @@ def _is_text(leaf: Any) -> bool:
 
 
 def _text_bytes(values: pa.Array) -> int:
-    """What the texts among values take once they are written out."""
+    """The bytes of the texts among values once they are written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

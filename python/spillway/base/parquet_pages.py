@@ -1,7 +1,7 @@
 """What the pages of a Parquet file hold, by their own headers.
 
-The footer of a file may tell anything of its pages. The header of a page cannot tell too little:
-its sizes are those that the decompressor is given, and no more values than it tells are read.
+A file's footer may state anything about its pages. A page's header cannot understate: the
+decompressor is given its sizes, and no more values are read than it states.
 
 The structures are those of Parquet's `parquet.thrift`, in Thrift's compact protocol. Only what is
 asked for is kept; of all else only the form is checked.
@@ -16,14 +16,14 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 _MAGIC = b"PAR1"
 _LARGEST_FOOTER = 1 << 26
 _LARGEST_HEADER = 1 << 24
-"""Of a page: it may hold texts, as the least and the greatest value."""
+"""The most bytes of a page's header. It may hold texts: the least and the greatest value."""
 _FIRST_WINDOW = 1 << 9
 _MOST_PARTS = 4_000_000
-"""Numbers, texts, lists and structures in the footer and the headers of a file."""
+"""The most numbers, texts, lists and structures in the footer and the headers of a file."""
 _DEEPEST = 32
 
 _TRUTHS = (1, 2)
-"""In a structure, the kind is the value; in a list it is a byte."""
+"""The kinds that are truth values in a structure; in a list each value is a byte instead."""
 _BYTE, _I32, _I64, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 5, 6, 8, 9, 10, 11, 12
 _SKIPPED = {_BYTE: 1, 7: 8}
 """The bytes of kinds of a fixed length that are never asked for: a byte, a fraction."""
@@ -43,20 +43,20 @@ _HEADERS = {0: 5, _DICTIONARY: 7, 3: 8}
 
 
 class MalformedError(ValueError):
-    """What is no Parquet, with the reason."""
+    """Bytes that are no Parquet; the message says why."""
 
 
 class Held(NamedTuple):
     """What a column holds, in all row groups."""
 
     values: int
-    """Those of dictionaries count too, and at least one for each row."""
+    """Values, those of dictionaries included; at least one for each row."""
     bytes: int
-    """Of its pages, decompressed."""
+    """The bytes of its pages, decompressed."""
 
 
 def footer(content: BinaryIO) -> tuple[int, bytes]:
-    """The position and the bytes of a file's footer: as many as there are, if it tells of more."""
+    """The position and the bytes of a file's footer: fewer if the file has fewer than it states."""
     size = content.seek(0, 2)
     end = len(_MAGIC) + 4
     content.seek(max(0, size - end))
@@ -70,7 +70,7 @@ def footer(content: BinaryIO) -> tuple[int, bytes]:
 
 
 def held(content: BinaryIO, places: Sequence[int], columns: int) -> list[Held]:
-    """What a file holds of some of its columns, which are numbered as in the schema."""
+    """What some columns of a file hold; `places` are their numbers in the schema."""
     thrift = _Thrift()
     found = [Held(0, 0)] * len(places)
     try:
@@ -95,7 +95,7 @@ def held(content: BinaryIO, places: Sequence[int], columns: int) -> list[Held]:
 
 
 def _chunk(thrift: _Thrift, content: BinaryIO, end: int, told: dict[int, int]) -> Held:
-    """What a row group holds of a column. Damage is also that pages lie outside of the data."""
+    """What a row group holds of a column. Pages outside of the data are damage, too."""
     # Without a value there is no page of data, and its place is 0.
     place = min((place for place in (told[9], told.get(11, 0)) if place > 0), default=0)
     stop = place + told[7]
@@ -122,7 +122,7 @@ def _chunk(thrift: _Thrift, content: BinaryIO, end: int, told: dict[int, int]) -
 
 
 def _page(thrift: _Thrift, content: BinaryIO, place: int, stop: int) -> Any:
-    """The header of a page. Its size is not told before it is read."""
+    """The header of a page. Its size is only known once it is read."""
     window = _FIRST_WINDOW
     while True:
         content.seek(place)

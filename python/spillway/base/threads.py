@@ -1,6 +1,6 @@
 """Parallel work in threads: while it simulates, the core does not hold the interpreter's lock.
 
-And work that is better done by one.
+Linear algebra, however, is better done by one thread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def side_by_side(
     def one(item: Item) -> Done | None:
         return None if stop.is_set() else work(item, stop)
 
-    # Ctrl-C may come at any time, and twice, even within what handles it: it only leaves a note.
+    # Ctrl-C may come at any time, also twice, also within its handler: that only leaves a note.
     note = noted(lambda number, _: told.append(number))
     with note, ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
         futures = [pool.submit(one, item) for item in items]
@@ -53,8 +53,9 @@ def all_of(
 ) -> list[Done]:
     """The results of `work` for every item, in order.
 
-    It should call its second argument now and then: after Ctrl-C, or a failure of another call,
-    which is raised, that ends it by a KeyboardInterrupt. Ctrl-C raises one here, too.
+    `work` should call its second argument now and then: after Ctrl-C, or after a failure of another
+    call, that raises KeyboardInterrupt. Here the failure is raised, or KeyboardInterrupt after
+    Ctrl-C.
     """
 
     def one(item: Item, stop: threading.Event) -> list[Done] | None:
@@ -86,8 +87,8 @@ def _wait(futures: Iterable[Future[Any]], told: Sequence[int]) -> None:
 def one_for_linear_algebra() -> Iterator[None]:
     """Leaves one thread to numpy's and scipy's BLAS, which otherwise have one for each processor.
 
-    Many short products gain nothing from more, and threads that wait for each other spin: beside
-    other work that takes several times as long.
+    Short products gain nothing from several threads. Waiting threads spin, so next to other work
+    they take several times as long.
     """
     from threadpoolctl import threadpool_limits
 

@@ -133,7 +133,7 @@ def _want_plain_numbers(command: Any) -> None:
 
 
 def _of_plain(option: Any, kind: type, process: Any, context: Any, value: object) -> Any:
-    """The value of an option. Typer alone takes `1_000`, blanks, and some of other alphabets."""
+    """An option's value, in plain digits: Typer also takes `1_000`, blanks, and other digits."""
     if isinstance(value, str):
         try:
             if value != value.strip():

@@ -193,5 +193,5 @@ def _whole(option: str, text: str) -> list[int]:
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    # What a number may be, the setting says.
+    # The setting itself checks the numbers' ranges.
     return numbers_of(option, text, plain_float, lambda _: True, "numbers", "0.1,0.65", _ONCE)

@@ -28,7 +28,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within it Ctrl-C ends the command, with the exit status of that."""
+    """A context in which Ctrl-C ends the command, with the exit status of an interruption."""
     try:
         yield
     except KeyboardInterrupt:

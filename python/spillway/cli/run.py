@@ -194,7 +194,7 @@ def _run_all(
     metrics: str | None = None,
     against: list[str] | None = None,
 ) -> None:
-    """Runs the variants of a scenario, shows them side by side, and ends as they did."""
+    """Runs the variants of a scenario, shows them side by side, and exits with their status."""
     start.check(on, out)
     if sbatch and on != "slurm":
         raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")
@@ -219,7 +219,7 @@ def _run_all(
             )
         except Interrupted:
             is_interrupted = True
-    # In the summary is every run's: more than need be read for people.
+    # The summary has the numbers of every run; for people they need not be read.
     document, parts = shown.document() if as_json else {}, [shown.table()]
     if against is not None and shown.done:
         compared = shown.pairs(against)

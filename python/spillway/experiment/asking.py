@@ -156,12 +156,12 @@ def load(folder: str | Path) -> Experiment:
 
 
 def to_do(folder: str | Path, only: Path | None = None) -> Iterator[Experiment]:
-    """The sets of runs of which some are missing, the newest first, until none is.
+    """Sets with missing runs, the newest first, until no run is missing.
 
     `only` is a file with the keys of runs, a line each; others are left alone.
 
     Raises:
-        ScenarioError: There is no experiment, or its runs would be other ones here.
+        ScenarioError: There is no experiment, or its runs would give other results here.
     """
     place = path_of(folder)
     wanted = None if only is None else frozenset(read_text(only).split())
@@ -231,7 +231,7 @@ def _kept(
 
 
 def _sets(folder: Path, asked: Asked) -> list[Asked]:
-    """What a folder was asked for before, without what cannot stand beside the new request."""
+    """The earlier sets of a folder, without variants whose plug-ins have changed since."""
     if not held.is_one(folder):
         return []
     old = Manifest.load(folder)
@@ -251,7 +251,7 @@ def _check_against(asked: Asked, against: Sequence[str]) -> None:
 
 @contextmanager
 def _alone(store: Store) -> Iterator[None]:
-    """Within it no other process changes what the folder is asked for."""
+    """A context in which no other process changes what the folder is asked for."""
     while not store.claims.take(FILE):
         time.sleep(0.1)
     try:
@@ -261,9 +261,10 @@ def _alone(store: Store) -> Iterator[None]:
 
 
 def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
-    """Whether there are folders with this name of runs that the manifest does not know.
+    """Whether folders with this name hold runs that the manifest does not know.
 
-    They are its own if they have the same scenario; of plug-ins that cannot be told.
+    Folders with the same scenario are the entry's own. With plug-ins that cannot be checked, so all
+    folders count as another's.
     """
     place = folder / RUNS / replace(entry, name=name).folder(entry.seeds[0])
     if not place.is_dir() or entry.plugins:
@@ -272,14 +273,14 @@ def _is_of_another(folder: Path, name: str, entry: Entry) -> bool:
 
 
 def _of_today(asked: Asked, manifest: Manifest, folder: Path) -> Asked:
-    """A set with the keys that its runs have now, which differ where results numbers do."""
+    """A set with its runs' present keys: they differ from old ones where results numbers do."""
     if manifest.results == core.results():
         return asked
     entries = []
     for each in asked.entries:
         scenario = scenario_of(each, folder)
         key = keys.of_scenario(scenario.checked(), folder, scenario.plugins)
-        # The folders of its runs hold what they came to before.
+        # The old folders hold results under the old key, so the entry gets a new name.
         name = each.name if key == each.key else f"{each.name}-{key[:8]}"
         entries.append(replace(each, key=key, name=name))
     return replace(asked, entries=tuple(entries))

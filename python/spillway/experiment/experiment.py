@@ -1,4 +1,4 @@
-"""An experiment: variants of a scenario with several seeds, and what they have come to."""
+"""An experiment: variants of a scenario with several seeds, and their results."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Results(Sequence[Result]):
         return self._experiment.result(self._entry, *self._there[place])
 
     def folders(self) -> dict[str, list[str]]:
-        """Where their tables are, if they are kept."""
+        """The folders of the runs' tables, if these are kept."""
         if self._experiment.folder is None or not self._experiment.has_tables:
             return {}
         tables_of = self._experiment.tables_of
@@ -114,7 +114,7 @@ class _Variants(list[dict[str, Any]]):
 
 
 class Experiment:
-    """Variants of a scenario, each with several seeds, and what they have come to.
+    """Variants of a scenario, each with several seeds, and their results.
 
     `spillway.experiment` and `spillway.load` make one.
     """
@@ -132,17 +132,17 @@ class Experiment:
         keeps_tables: bool = False,
     ) -> None:
         self.folder = folder
-        """Where it is kept, if it is."""
+        """The folder in which it is kept, if it is."""
         self.store = store
         self.version = version
-        """Of Spillway, when it was last asked for."""
+        """Spillway's version when the experiment was last asked for."""
         self.asked = asked
-        """What it was asked for."""
+        """The set of runs that it was asked for."""
         self._results = results
         self._only = only
         self._glanced: Glance | None = None
         self._measured: tuple[int, list[Measured], list[int | None]] | None = None
-        """What table, pairs and JSON show, and the number of runs that it is of."""
+        """What table, pairs and JSON show, behind the number of runs that it was computed from."""
         self._lock = threading.Lock()
         self.computed = 0
         """The runs that this process has computed."""
@@ -169,17 +169,18 @@ class Experiment:
         """Runs what is missing, and returns itself.
 
         Args:
-            jobs: Runs at a time; by default one for each processor. Elsewhere those of each
-                worker, which gets as many cores; by default one.
+            jobs: Runs at a time; by default one for each processor. With Slurm or Ray: runs at a
+                time on each worker, and the cores that it asks for; by default one.
             follow: Called when a run begins, with its label and its share of what is missing, from
                 0 to 1. It returns a function to call during the run with its `Progress`, and one
                 to call at its end.
             on: "local" for this process; "slurm" for job arrays, or "ray" for tasks of the cluster
                 that this machine belongs to, or of that at "ray://HOST:PORT": their workers are
                 `spillway work`, and need the folder `out`.
-            workers: How many there are elsewhere at most.
-            options: Of sbatch, such as "--time=2:00:00".
-            told: Called with a line for people when something happens elsewhere.
+            workers: The most workers that Slurm or Ray starts.
+            options: Options of sbatch, such as "--time=2:00:00".
+            told: Called with a line for people when something happens to the workers of Slurm or
+                Ray.
 
         Raises:
             ScenarioError: There is no such engine here, or no folder; or it was asked for by a
@@ -276,7 +277,7 @@ class Experiment:
                 parts = [*[variant.label] * has_several, *[f"seed-{seed}"] * has_seeds]
                 folder = entry.folder(seed)
                 found.append(Run(key, " ".join(parts), entry.cost, scenario, seed, folder))
-        # Seed by seed: what is interrupted can be compared.
+        # Seed by seed, so that variants can be compared after an interruption.
         return sorted(found, key=lambda run: run.seed)
 
     def _is_there(self, entry: Entry, seed: int, key: str) -> bool:
@@ -362,11 +363,11 @@ class Experiment:
 
     @property
     def identical(self) -> list[bool]:
-        """By variant: whether all its seeds came to the same, so that nothing was drawn."""
+        """By variant: whether all its seeds gave the same results, so that nothing was random."""
         return self._glance().identical
 
     def _glance(self) -> Glance:
-        """What one look at every summary tells; looked again when there are more."""
+        """What reading every summary once tells; they are read again when there are more."""
         if self._glanced is None or self._glanced.done != self.done:
             self._glanced = glance(runs.summaries() for _, runs in self.results)
         return self._glanced
@@ -413,7 +414,7 @@ class Experiment:
         return {**document, "variants": list(document["variants"])}
 
     def document(self) -> dict[str, Any]:
-        """The same, of which each variant is read when it is reached."""
+        """The same, except that each variant is read only when it is reached."""
         return {
             "status": self.status,
             "scenario": self.name,
@@ -426,7 +427,7 @@ class Experiment:
         }
 
     def measured(self) -> tuple[list[Measured], list[int | None]]:
-        """The metrics that are shown, and of each the index of the variant that is marked as best.
+        """The metrics that are shown and, for each, the index of the variant marked as best.
 
         None if no run is there.
         """
@@ -508,7 +509,7 @@ class Experiment:
         return paired(self.asked, assignments_of(against), columns, self.identical)
 
     def showing(self, metrics: Chosen) -> Experiment:
-        """The same with other metrics in table, plot and pairs.
+        """This experiment with other metrics in table, plot and pairs.
 
         Raises:
             ScenarioError: There is no such metric.

@@ -135,7 +135,7 @@ def keys_in(file: Path) -> list[str] | None:
 
 
 def _distinct(values: Sequence[Any], texts: Sequence[str | None]) -> list[Any]:
-    """The values of a varied key, or how they were given, where only that tells them apart."""
+    """The values of a varied key or, if these are not distinct, the texts they were given as."""
     by_text: dict[str | None, Any] = dict(zip(texts, values, strict=True))
     known = [repr(value) for value in by_text.values()]
     is_clear = len(set(known)) == len(known) or None in by_text
@@ -157,7 +157,7 @@ def _typed(values: Sequence[Any]) -> pa.Array:
 
 
 class _Column:
-    """A number of all runs, as it comes."""
+    """A number of all runs: a column that is filled row by row."""
 
     def __init__(self) -> None:
         self._values = array("d")
@@ -165,7 +165,7 @@ class _Column:
         self._is_whole = True
 
     def put(self, row: int, value: float | None) -> None:
-        """Puts the value of a row; rows that are passed over have none."""
+        """Puts the value of a row. Rows that are left out have no value."""
         self._pad(row)
         self._values.append(0.0 if value is None else value)
         self._is_null.append(value is None)

@@ -1,4 +1,4 @@
-"""What an experiment's folder holds, and what may be put there or taken away."""
+"""What an experiment's folder holds, and what may be added or removed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check(folder: Path, force: bool) -> None:
 
 
 def empty(folder: Path) -> None:
-    """Takes away what an experiment, or an earlier result, has written, and nothing else."""
+    """Removes what an experiment, or an earlier result, has written, and nothing else."""
     if not folder.is_dir():
         return
     everything = [file.name for file in folder.iterdir()]

@@ -1,4 +1,4 @@
-"""Keys by which runs are kept, which are all that their results depend on, and what is kept."""
+"""Keys of runs, made of all that their results depend on, and records of their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spillway.plugins.base import Plugin
 from spillway.plugins.content import content
 
 NUMBERS = 1
-"""The results number of what is kept of a run: its summary."""
+"""The results number of a run's record, which is its summary."""
 
 
 def of_scenario(
@@ -29,8 +29,8 @@ def of_scenario(
 ) -> str:
     """The key of a scenario with any seed.
 
-    Equal are scenarios whose runs are the same to the bit: quantities count by what they mean, and
-    files and plug-ins by what is in them. `known_by` tells a plug-in from another one.
+    Scenarios whose runs are the same to the bit have the same key: quantities count by their
+    meaning, files and plug-ins by their content. `known_by` identifies a plug-in.
     """
     contents = [digest(folder / file) for _, file in read.files]
     values = tomllib.loads(read.resolved_with(contents) if contents else read.resolved)
@@ -51,7 +51,7 @@ def of_run(scenario: str, seed: int) -> str:
 
 
 def meaning(value: Any) -> Any:
-    """A value of a scenario, in which 1 and 1.0 are the same, and 200KB and 0.2MB."""
+    """A value of a scenario in one form: 1 and 1.0 become the same, 200KB and 0.2MB, too."""
     if isinstance(value, dict):
         return {key: meaning(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -67,7 +67,7 @@ def record_of(summary: dict[str, Any]) -> str:
 
 
 def summary_of(record: str) -> dict[str, Any]:
-    """The summary."""
+    """The summary in a record."""
     return dict(json.loads(unsqueezed(record)))
 
 
@@ -82,10 +82,10 @@ def squeezed(text: str, like: str = "") -> str:
 
 
 def unsqueezed(text: str, like: str = "") -> str:
-    """What was compressed.
+    """The text that `squeezed` has compressed.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: The compressed text is damaged.
     """
     expand = zlib.decompressobj(zdict=like.encode()) if like else zlib.decompressobj()
     try:

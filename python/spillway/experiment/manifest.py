@@ -1,4 +1,4 @@
-"""What an experiment's folder was asked for, as a file in it.
+"""The manifest: a file in an experiment's folder that says what runs it was asked for.
 
 Its runs are in sets. All runs of a set have the same scenario, but for the keys that are varied and
 the seed; another duration makes another set.
@@ -42,7 +42,7 @@ class Entry:
     plugins: tuple[str, ...] = ()
     """The ids of the plug-ins that it names, each with a checksum of its content behind a =."""
     name: str | None = None
-    """How the folders of its runs begin, if there are any; that of no other variant."""
+    """How the names of its runs' folders begin, if any; other variants have other ones."""
 
     @property
     def pack(self) -> str:
@@ -93,7 +93,7 @@ class Asked:
         for each in self.entries:
             own = assigned(each.assignments)
             if not set(varied) <= own.keys():
-                # It was asked for when another key was varied, and has its own value of this one.
+                # It was asked for when another key was varied; of this one it has its own value.
                 values = document(each.text)
                 own = {key: _told(within(values, key)) for key in varied} | own
             found.append(label(varied, own))
@@ -170,9 +170,9 @@ class Manifest:
 def with_names(
     asked: Asked, sets: Sequence[Asked], is_taken: Callable[[str, Entry], bool] = lambda *_: False
 ) -> Asked:
-    """A set whose new variants have names: their values and, where another has these, their keys.
+    """A set with names for its new variants: their values and, if taken, also their keys.
 
-    `is_taken` tells whether a name is another's besides those of `sets`.
+    `is_taken` tells whether a name is taken outside of `sets`.
     """
     taken = {each.name for known in (*sets, asked) for each in known.entries}
     entries = []
@@ -195,8 +195,8 @@ _LONGEST_NAME = 120
 def joined(old: Asked, new: Asked) -> Asked:
     """A set with more variants, more seeds, or both.
 
-    What was asked for with the same words, and is something else now, such as another content of a
-    file, is left out: its runs stay in the store.
+    An old variant is left out if the same assignments give another scenario now, as when a file has
+    changed. Its runs stay in the store.
     """
     fresh = {each.assignments: each.identity for each in new.entries}
     entries = {
@@ -224,7 +224,7 @@ def without_other_plugins(asked: Asked, new: Asked) -> Asked:
 
 
 LENGTHS = ("duration", "stop", "warmup")
-"""The keys that say how long a run takes: with other values there are other runs."""
+"""The keys for the length of a run: other values of theirs make another set of runs."""
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], varied: Sequence[str]) -> list[str]:

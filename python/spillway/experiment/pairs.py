@@ -49,8 +49,8 @@ def paired(
 ) -> Pairs:
     """Every other variant beside the one that differs from it only in the keys of `against`.
 
-    What is sure is so with 95% for all pairs and metrics together. `identical` are the variants
-    whose seeds all came to the same.
+    Differences count as sure at 95% for all pairs and metrics together. `identical` tells which
+    variants have the same results with all seeds.
     """
     bases, labels = baselines(asked, against), asked.labels()
     pairs = []
@@ -78,7 +78,7 @@ def paired(
 
 
 def baselines(asked: Asked, against: Sequence[str]) -> dict[int, int]:
-    """By the index of every other variant, that of its baseline.
+    """The index of each variant's baseline, by the variant's index; baselines have none.
 
     Raises `ScenarioError` if there is none, or several.
     """
@@ -110,7 +110,7 @@ def baselines(asked: Asked, against: Sequence[str]) -> dict[int, int]:
             if all(meaning(at(values, key)) == meaning(at(documents[base], key)) for key in beside)
             and entries[base].fixed_seed == entries[place].fixed_seed
         ]
-        # Of several the one that says least beyond what was asked for.
+        # Of several, the one with the fewest assignments.
         fewest = min((len(entries[base].assignments) for base in same), default=0)
         plain = [base for base in same if len(entries[base].assignments) == fewest]
         if len(plain) > 1:

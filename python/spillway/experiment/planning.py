@@ -31,8 +31,9 @@ def plan(
 ) -> list[tuple[Entry, Scenario]]:
     """Reads every variant. Without `seeds` each has the seed of its own scenario.
 
-    `sources` is None for what is not kept. What is kept names copies of files, whose originals
-    `sources` learns; and it needs plug-ins that can be known again, by their files.
+    `sources` is None for an experiment that is not kept. The scenarios of one that is kept name
+    copies of files, whose originals are added to `sources`; and its plug-ins must be in files, by
+    which they can be recognised.
 
     Raises `ScenarioError` for what cannot be run, and for variants that are the same.
     """
@@ -70,7 +71,7 @@ def plan(
 
 
 def portable(scenario: Scenario, sources: dict[str, Path]) -> str:
-    """A scenario with all values, in which copies stand for files; `sources` learns of which."""
+    """A scenario with all values that names copies of files; adds the originals to `sources`."""
     read = scenario.checked()
     copies = []
     for key, file in read.files:
@@ -90,7 +91,7 @@ def empty_summaries(scenarios: Iterable[Scenario]) -> list[dict[str, Any]]:
 def _differing(planned: Sequence[Variant]) -> frozenset[str]:
     """The assignments that not every variant has.
 
-    One of them that unsets a key stands for the default, so the key may well be missing.
+    Such an assignment may unset a key that only other variants have, so the key may be missing.
     """
     each = [frozenset(variant.assignments) for variant in planned]
     return frozenset(itertools.chain(*each)) - each[0].intersection(*each)

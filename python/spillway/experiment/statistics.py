@@ -1,4 +1,4 @@
-"""What runs with several seeds have in common, and how variants differ.
+"""Statistics over runs with several seeds, and the differences between variants.
 
 With the same seed all variants get the same traffic, so they are compared in pairs, seed by seed.
 """
@@ -103,18 +103,18 @@ def measured(
 
 @dataclass(frozen=True)
 class Difference:
-    """One number of a variant, less that of another one, over the seeds that both have."""
+    """A number of one variant minus that of another, over the seeds that both have."""
 
     n: int
     difference: float | None
     half: float | None
     """Half of the width of its 95% interval."""
     baseline: float | None
-    """The other one's mean over these seeds."""
+    """The other variant's mean over these seeds."""
     chance: float
-    """How probable a mean so far from 0 is, either way, if nothing differs."""
+    """The two-sided p-value: how probable a mean so far from 0 is if nothing differs."""
     is_sure: bool = False
-    """Whether it is more than chance, with 95% for all that is compared together."""
+    """Whether it is significant at 95%, for all that is compared together."""
 
     @property
     def relative(self) -> float | None:
@@ -125,7 +125,7 @@ class Difference:
 def difference(own: BySeed, other: BySeed, is_repeated: bool = False) -> Difference:
     """The difference of two variants, in pairs.
 
-    Where both come to the same with every seed, it is one run several times, and counts once.
+    If neither variant's results depend on the seed (`is_repeated`), all seeds count as one.
     """
     pairs = [
         (value, beside)
@@ -155,7 +155,7 @@ def _chance(differences: Sequence[float]) -> float:
 
 
 def sure(chances: Sequence[float]) -> list[bool]:
-    """Which of several differences are none of chance alone, with 95% for all of them together.
+    """Which of several p-values are significant at 95%, for all of them together.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
     Statistics 6 (1979).
@@ -180,7 +180,7 @@ class Pair:
     """Its baseline."""
     metric: str
     is_identical: bool
-    """Whether both came to the same with every seed."""
+    """Whether both have the same results with every seed."""
     less_is_better: bool
     found: Difference
 
@@ -197,7 +197,7 @@ class Pair:
         return "below" if by.difference < 0 else "above"
 
     def row(self) -> dict[str, Any]:
-        """It as a document: differences and intervals in the metric's unit, and as fractions."""
+        """The pair as a document: numbers in the metric's unit, and as fractions."""
         by = self.found
         ends = None
         if by.difference is not None and by.half is not None:
@@ -218,7 +218,7 @@ class Pair:
 def best(columns: Sequence[Measured], repeated: Sequence[bool]) -> list[int | None]:
     """For each metric the index of the variant that is marked as best, if there is one.
 
-    `repeated` are the variants that come to the same with every seed.
+    `repeated` tells which variants have the same results with every seed.
     """
     judged = [place for place, column in enumerate(columns) if column.metric.less_is_better]
     lowest = least([columns[place].values for place in judged], repeated)
@@ -237,13 +237,13 @@ def least(columns: Sequence[Sequence[BySeed]], repeated: Sequence[bool] = ()) ->
 
 
 def _lowest(column: Sequence[BySeed], repeated: Sequence[bool]) -> tuple[float, int]:
-    """The variant that may be below all others, and the probability that it seems so by chance."""
+    """The p-value of "one variant is below all others" (1 if none is), and that one's index."""
 
     def below(own: int, other: int) -> Difference | None:
         found = difference(column[own], column[other], repeated[own] and repeated[other])
         return found if found.difference is not None and found.difference < 0 else None
 
-    # Whoever is not below another is out, and so is whoever another is below.
+    # A variant that is not below the next one is out, and the next one is tried instead.
     place = 0
     for other in range(1, len(column)):
         if below(place, other) is None:
@@ -264,15 +264,15 @@ def _compared(summary: Summary) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Glance:
-    """What one look at every summary tells."""
+    """What reading every summary once tells."""
 
     done: int
     """The number of summaries."""
     statuses: set[str]
     witnesses: list[Summary]
-    """Some that together have every metric of all, and every class that has flows."""
+    """Summaries that together have every metric of all, and every class that has flows."""
     identical: list[bool]
-    """By variant: whether several seeds came to the same in everything."""
+    """By variant: whether several seeds gave the same results in everything."""
 
 
 def glance(variants: Iterable[Iterable[tuple[int, Summary]]]) -> Glance:
@@ -300,7 +300,7 @@ def glance(variants: Iterable[Iterable[tuple[int, Summary]]]) -> Glance:
 
 
 def across_seeds(summaries: Sequence[Summary]) -> dict[str, Any]:
-    """What the runs of a variant have in common, number by number, and their summaries.
+    """The statistics of a variant's runs, number by number, and their summaries.
 
     `n` is how many runs have the number, `interval` the 95% interval of its mean.
     """

@@ -30,15 +30,15 @@ def experiment(
 
     Args:
         name: The scenario's name.
-        status: The experiment's.
+        status: The experiment's status.
         seeds: All seeds.
-        labels: Of all variants; `counts` and `identical` have one entry for each of them.
-        counts: How many runs are there.
-        total: How many runs are asked for, of all variants together.
+        labels: The labels of all variants; `counts` and `identical` have one entry for each.
+        counts: How many runs of the variant are there.
+        total: How many runs all variants together should have.
         columns: The metrics.
-        marked: For each column the variant that is best.
-        identical: Whether all runs came to the same.
-        folder: Where it is kept, if it is.
+        marked: For each column the index of the best variant, if there is one.
+        identical: Whether all runs of the variant gave the same results.
+        folder: The experiment's folder, if it is kept.
     """
     of = _counted(seeds, counts, total)
     title = Text.assemble((name, "bold"), f"  {of}  ", (status, STATUS_STYLES[status]))
@@ -51,7 +51,7 @@ def experiment(
     won = [metric.name for metric, place in zip(metrics, marked, strict=True) if place is not None]
     cells = [
         [
-            # What is one run several times has no interval.
+            # Where all seeds give the same results there is no interval.
             _cell(column, place, place == marked[number], is_repeated=identical[place])
             for place in range(len(labels))
         ]
@@ -139,7 +139,7 @@ def pairs(shown: Sequence[Pair], metrics: Sequence[Metric]) -> RenderableType:
 def _pair_cell(pair: Pair, metric: Metric, most: int) -> Text:
     """A difference in percent, or in the metric's unit where the baseline is 0.
 
-    It says of how many seeds it is, where others are of more.
+    Where other pairs have more seeds, it says how many this one has.
     """
     found = pair.found
     if found.difference is None:

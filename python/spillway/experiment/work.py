@@ -47,7 +47,7 @@ def in_folder(place: Path, scenario: Scenario, report: Callable[[Progress], obje
             raise KeyboardInterrupt
         checksums.write(partial, but="")
         if not _is_same(place, result):
-            # Something of it was taken away, or it is what another plug-in has left.
+            # It is incomplete, or another plug-in has written it.
             shutil.rmtree(place, ignore_errors=True)
     return result
 
@@ -60,7 +60,7 @@ def tidy(folder: Path, complete: Collection[str]) -> None:
 
 
 def _is_same(place: Path, result: Result) -> bool:
-    """Whether a folder has all of a run that came to the same."""
+    """Whether a folder has all of a run with the same results."""
     if not checksums.is_whole(place):
         return False
     try:
@@ -74,7 +74,7 @@ def _is_same(place: Path, result: Result) -> bool:
 def whole_folder(place: Path) -> Iterator[Path]:
     """A context in which a folder is made under another name, and renamed when it is complete.
 
-    One that has come there before, with the same in it, stays.
+    If another process has made the same folder meanwhile, that one stays.
     """
     made(place.parent)
     partial = place.with_name(f"{place.name}.{secrets.token_hex(8)}.partial")
@@ -105,7 +105,9 @@ def work(
     jobs: int | None = None,
     follow: Follow | None = None,
 ) -> bool:
-    """Computes runs that nobody else computes, and waits for the others; whether all are there.
+    """Computes runs that nobody else computes, and waits for the others.
+
+    Returns whether all are there.
 
     Their tables are kept in folders within `folder`, or in `tables` by their keys. `computed` is
     called after each that was computed here.

@@ -121,7 +121,7 @@ class ForestModel(ModelFile):
 
     _reader: ClassVar[type[core.Forest] | type[core.Regressor]]
     _training_keys: ClassVar[frozenset[str]]
-    """What a file must say of its training, if it says anything."""
+    """The facts about its training that a file must have if it has any."""
     _forest: core.Forest | core.Regressor
     training: dict[str, Any]
     """What it was trained on, and how."""

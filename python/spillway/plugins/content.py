@@ -25,7 +25,7 @@ from typing import Any
 from spillway.base.errors import ScenarioError
 
 OF_FILE = "spillway.plugins.of_file."
-"""How the names of modules begin that `load` has made of files; the file's path follows."""
+"""The beginning of the names of modules that `load` has made of files; the path follows."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Module:
     """The name by which it is imported; for a file that `load` has executed, the file's."""
     path: Path
     text: str | None
-    """What was imported, as far as that is known; `None` if it is no text of Python."""
+    """The source as it was imported, as far as that is known; `None` if it is not Python."""
 
     @property
     def is_package(self) -> bool:
@@ -45,7 +45,7 @@ class Module:
 
     @property
     def package(self) -> str:
-        """The package in which it is, or which it is; empty for neither."""
+        """The package that contains it, or itself if it is a package; empty without any."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @property
@@ -58,7 +58,7 @@ class Module:
 def modules(plugin: type[Any]) -> dict[str, Path]:
     """The files of a plug-in by their import names, first that of its class.
 
-    A class without a file is a `ScenarioError`.
+    Raises `ScenarioError` for a class without a file.
     """
     own = found(plugin)
     if not own:
@@ -69,7 +69,7 @@ def modules(plugin: type[Any]) -> dict[str, Path]:
 def content(plugin: type[Any]) -> str:
     """A digest of a plug-in's class and of all its files, wherever these lie.
 
-    A plug-in of which they do not tell everything is a `ScenarioError`: see `checked`.
+    Raises `ScenarioError` for a plug-in that its files do not define completely: see `checked`.
     """
     first, *helpers = checked(plugin)
     texts = sorted((helper.name, helper.text) for helper in helpers)
@@ -80,8 +80,8 @@ def content(plugin: type[Any]) -> str:
 def checked(plugin: type[Any]) -> list[Module]:
     """The modules of a plug-in that can be made again from their texts, first that of its class.
 
-    Others are a `ScenarioError`: one in `__main__` or without a file, one that a function or `exec`
-    has made, and one that is not what its files say now.
+    Raises `ScenarioError` for others: a class in `__main__` or without a file, one that a function
+    or `exec` has made, and one that differs from its files now.
     """
     own = found(plugin)
     if not own or plugin.__module__ == "__main__":
@@ -109,7 +109,8 @@ def checked(plugin: type[Any]) -> list[Module]:
 def found(plugin: type[Any]) -> list[Module]:
     """The modules of any plug-in, first that of its class; none if the class is in no file.
 
-    A helper that is imported in the place of one beside the plug-in's file is a `ScenarioError`.
+    Raises `ScenarioError` if a helper beside the plug-in's file is passed over: another module of
+    its name is imported instead.
     """
     first = _module(plugin.__module__)
     if first is None:
@@ -124,7 +125,8 @@ def found(plugin: type[Any]) -> list[Module]:
 def note(name: str) -> None:
     """Keeps the texts of an imported module and of its helpers, before anybody changes the files.
 
-    A helper that is imported in the place of one beside the file is a `ScenarioError`.
+    Raises `ScenarioError` if a helper beside the file is passed over: another module of its name is
+    imported instead.
     """
     first = _module(name)
     if first is not None:
@@ -132,7 +134,7 @@ def note(name: str) -> None:
 
 
 def note_source(name: str, source: bytes) -> None:
-    """Keeps what is about to be executed as this module."""
+    """Keeps the source that is about to be executed as this module."""
     _noted[name] = (sys.modules[name].__spec__, _decoded(source))
 
 

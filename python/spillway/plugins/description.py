@@ -194,7 +194,7 @@ def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
 
 
 _ASKING = ("asks_", "knows_", "watches_", "hears_", "passes_", "echoes_")
-"""How the names of flags begin by which a class asks for something."""
+"""The beginnings of the names of flags by which a class asks for something."""
 
 
 def _check_flags(plugin: type[Plugin], base: type[Plugin]) -> None:
@@ -330,7 +330,7 @@ def _kind(hint: Any) -> tuple[str, Read] | None:
 
 
 def _items(given: Any, read: Read) -> tuple[Any, ...] | None:
-    """A list as a tuple, which objects cannot change for one another."""
+    """A list as a tuple, so that no object can change it for another one."""
     if not isinstance(given, (list, tuple)):
         return None
     values = tuple(read(item) for item in given)

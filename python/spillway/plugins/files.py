@@ -59,8 +59,8 @@ def load(text: str) -> type[Plugin]:
 def executed(path: Path) -> ModuleType:
     """The module that a file makes, which is executed only once.
 
-    As with `python FILE.py`, modules beside the file can be imported, then and later. If another
-    module has been imported in the place of one of these, it is a `ScenarioError`.
+    As with `python FILE.py`, modules beside the file can be imported, then and later. Raises
+    `ScenarioError` if another module has been imported under the name of one of these.
     """
     whole = path.resolve()
     name = f"{OF_FILE}{whole}"
@@ -101,8 +101,8 @@ def _execute(name: str, path: Path) -> None:
 def copies(plugins: Iterable[type[Plugin]]) -> dict[str, str]:
     """The texts of plug-ins' files, by names for the copies in one folder.
 
-    A plug-in's own is named by its id. Helpers have the names by which they are imported. What has
-    no text is left out. Two modules of one name are a `ScenarioError`.
+    A plug-in's own file is named by its id, a helper by its import name. Modules without a text are
+    left out. Raises `ScenarioError` for two modules of one name.
     """
     return _copies({plugin: found(plugin) for plugin in plugins})[0]
 
@@ -110,7 +110,7 @@ def copies(plugins: Iterable[type[Plugin]]) -> dict[str, str]:
 def packed(plugins: Iterable[type[Plugin]], folder: Path) -> None:
     """Writes plug-ins into a folder, new or empty, from which `unpacked` loads them elsewhere.
 
-    One that its files do not define is a `ScenarioError`: see `content.checked`.
+    Raises `ScenarioError` for a plug-in that its files do not define: see `content.checked`.
     """
     made_of = {plugin: checked(plugin) for plugin in plugins}
     texts, own = _copies(made_of)
@@ -124,9 +124,9 @@ def packed(plugins: Iterable[type[Plugin]], folder: Path) -> None:
 def unpacked(folder: Path) -> list[type[Plugin]]:
     """The plug-ins of a folder that `packed` has written, in their order.
 
-    Their helpers are imported from the folder, which must stay there while they run. A folder that
-    is something else is a `ScenarioError`, and so is a helper in whose place another module of that
-    name has been imported.
+    Their helpers are imported from the folder, which must stay there while they run. Raises
+    `ScenarioError` for any other folder, and if another module has been imported under a helper's
+    name.
     """
     try:
         listed = json.loads((folder / _LIST).read_text(encoding="utf-8"))

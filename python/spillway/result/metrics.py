@@ -82,7 +82,7 @@ def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
 
 
 class UnknownMetricError(ScenarioError):
-    """There is no metric called `name`; `known` are those that there are."""
+    """There is no metric called `name`; `known` are the metrics that exist."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
         near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
@@ -112,7 +112,7 @@ def found(names: Iterable[object], runs: Sequence[Summary]) -> list[Metric]:
 
 
 def _of_path(path: Sequence[str]) -> Metric:
-    """Slowdowns and times are better if less; of other numbers it is not known."""
+    """A number of the summary as a metric; less is better for slowdowns and times only."""
     *above, last = path
     name = ".".join(path)
     return Metric(

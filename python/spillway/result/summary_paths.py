@@ -21,7 +21,7 @@ REASONS = (
     "over_delay",
     "headroom",
 )
-"""Why packets are lost; a summary has only those that there were."""
+"""The reasons for losses; a summary has only those that occurred."""
 _NO_METRICS = ("run", "seed")
 _COUNTS_OF_JOBS = ("count", "unfinished", "with_timeout")
 
@@ -36,7 +36,7 @@ def paths(summary: Summary) -> dict[str, Path]:
 
 
 def at(summary: Summary, path: Sequence[str]) -> float | None:
-    """The number at a path; a count of what has not happened is 0, and may not be there."""
+    """The number at a path; 0 for a missing count, since what it counts has not happened."""
     found: Any = summary
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -47,7 +47,7 @@ def at(summary: Summary, path: Sequence[str]) -> float | None:
 
 
 def _numbers(table: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[str, Path]]:
-    """An unknown number is one, too."""
+    """The numbers of a table with their paths, unknown ones included."""
     for key, value in table.items():
         path = (*above, key)
         # A deadlock is a table, and its run has failed.

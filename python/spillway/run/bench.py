@@ -39,11 +39,11 @@ class Case:
     name: str
     scenario: str
     settings: tuple[str, ...]
-    """For a run of a second or a few seconds."""
+    """Assignments for a run of a second or a few seconds."""
     quick: tuple[str, ...]
-    """For a run of about a tenth of that."""
+    """Assignments for a run of about a tenth of that."""
     counted: tuple[str, ...] = ()
-    """For a run whose instructions are counted, which takes fifty times as long; empty for none."""
+    """Assignments for a run whose instructions are counted, fifty times as slow; empty for none."""
 
 
 CASES = (

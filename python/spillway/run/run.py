@@ -148,7 +148,7 @@ class Kept:
 
 
 class Streamed:
-    """Writes those of these names to a folder, in groups of rows; others are dropped."""
+    """Writes the tables of these names to a folder, in groups of rows; drops the others."""
 
     rows = _ROW_GROUP
     """The number of rows at which a table should be taken."""
@@ -233,7 +233,7 @@ class Running:
             self._wall_s += time.perf_counter() - wall
 
     def _drain(self) -> None:
-        # Rows that the core has given away are nowhere until the sink has them.
+        # Rows that the core has handed over would be lost before the sink has them.
         with interrupts.deferred():
             self._sink.take(self.simulation)
 
@@ -242,7 +242,7 @@ class Running:
         return Running(self.read, self.inputs, Kept(), simulation)
 
     def result(self) -> Result:
-        """What it has come to. It cannot go on after that."""
+        """The result so far. The run cannot go on after that."""
         cpu, wall = time.thread_time(), time.perf_counter()
         self.simulation.finish()
         self._drain()

@@ -67,7 +67,7 @@ class Simulation:
         read, inputs = read_with_inputs(self._scenario)
         self._output: OutputFolder | None = None
         self._open = ExitStack()
-        # From now on: what keeps it from beginning leaves nothing of its folder, either.
+        # From here on a failure to begin leaves nothing of the folder, either.
         self._abandon = weakref.finalize(self, _abandoned, self._open)
         sink: Kept | Streamed = Kept()
         if out is not None:
@@ -170,7 +170,7 @@ class Simulation:
         return result
 
     def observe(self, signals: Signals) -> dict[str, Array]:
-        """What signals tell now, by their names. It changes nothing of the run.
+        """The values of signals now, by their names. It changes nothing of the run.
 
         A signal is of this moment (`queue_bytes`, `queue_packets`, `occupancy_bytes`), or of what
         has happened since the last look at the same name: a number that is counted, a mean over

@@ -125,7 +125,7 @@ def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.Chu
 
 
 def _after(path: Path, values: pa.ChunkedArray) -> tuple[Array, Array]:
-    """For each flow how many others it waits for, and the numbers of these, flow by flow."""
+    """How many others each flow waits for, and the numbers of these others, flow by flow."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         values = pc.split_pattern_regex(pc.utf8_trim_whitespace(values.fill_null("")), r"\s+")

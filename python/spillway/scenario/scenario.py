@@ -107,10 +107,10 @@ class Scenario:
         return self._but(assignments=(*self.assignments, *assignments_of(assignments)))
 
     def may_lack(self, assignments: Iterable[str]) -> Scenario:
-        """This scenario without a warning where one of these assignments unsets nothing.
+        """This scenario, which does not warn if one of these assignments unsets a missing key.
 
         Args:
-            assignments: As they were given to `set`, such as `stop=`.
+            assignments: Texts such as `stop=`, the same as those given to `set`.
         """
         return self._but(_may_lack=self._may_lack.union(assignments))
 

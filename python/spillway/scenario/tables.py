@@ -15,7 +15,7 @@ from rich.text import Text
 from spillway.show.tables import Row, count, grid, named, number, percent, seconds, size
 
 MANY_BASE_RTTS = 100
-"""If the least timeout is this many base RTTs, that is told: it often decides the slowest flows."""
+"""A least timeout of this many base RTTs or more is shown: it often decides the slowest flows."""
 
 
 def facts(facts: Mapping[str, Any]) -> RenderableType:

@@ -80,7 +80,7 @@ def within(document: Mapping[str, Any], key: str) -> Any:
 
 
 def at(document: Mapping[str, Any], key: str) -> Any:
-    """The same; of a policy all of it."""
+    """The same, but for a policy its whole table."""
     found: Any = document
     for step in path_of(document, key):
         found = _below(found, step)

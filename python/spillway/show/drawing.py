@@ -35,7 +35,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 DPI = 150
-"""Of figures in panels."""
+"""The style of figures in panels."""
 PLAIN: Mapping[Any, Any] = {**FONTS, "text.parse_math": False}
 """The style for texts that others have chosen: dollar signs begin no formulas."""
 

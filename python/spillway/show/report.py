@@ -34,19 +34,19 @@ class Section:
     """One kind of results on a page."""
 
     kind: str
-    """Its plural, as told."""
+    """The plural of its name, as messages use it."""
     one: str
     rank: int
     """Its place on the page."""
     is_one: Callable[[Document], bool]
     """Whether a summary is of this kind."""
     article: Callable[[Document], Markup]
-    """What the page shows of one, given its summary with its `path`, `file` and `toml`."""
+    """What the page shows of one result, given its summary with its `path`, `file` and `toml`."""
     about: Callable[[Path, Document], Document] = lambda _, document: document
-    """What more of its folder is needed."""
+    """Adds to a summary what else of its folder the page needs."""
     title: Callable[[Document], str] = lambda entry: str(entry["path"])
     above: Callable[[Sequence[Document]], Markup] | None = None
-    """What stands above all of the kind."""
+    """What the page shows above all results of the kind."""
     mark: str = SUMMARY
     """The file by which such a folder is found. If it is no summary, it is not read here."""
 

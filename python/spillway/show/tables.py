@@ -72,12 +72,12 @@ def grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
 
 
 def wide_grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
-    """The same with more room between columns."""
+    """As `grid`, with more room between columns."""
     return _headed(texts, numbers, box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def open_grid(*texts: str, numbers: Iterable[str] = ()) -> Table:
-    """The same without a line below the heads."""
+    """As `grid`, without a line below the heads."""
     return _headed(texts, numbers, box=None)
 
 

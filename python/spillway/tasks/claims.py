@@ -1,9 +1,9 @@
 """Who computes what, among processes that share a folder.
 
 A claim is a file that only one can make. Its owner counts up in it while it is at work; the others
-watch whether the count moves, by clocks of their own, since those of two machines differ. What does
-not move for long, or is of a process of this machine that has ended, is taken over by renaming it,
-which only one can do.
+watch whether the count moves, by clocks of their own, since those of two machines differ. A claim
+whose count stands still for long, or whose process was on this machine and has ended, is taken over
+by renaming it, which only one process can do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Claims:
         self._beats: threading.Thread | None = None
 
     def take(self, key: str) -> bool:
-        """Whether the key is this process's own from now on; not if it is another's.
+        """Claims a key for this process. Returns False if another one has it.
 
         Raises `OSError` if the folder cannot be written to.
         """
@@ -56,7 +56,7 @@ class Claims:
         return True
 
     def others(self) -> list[str]:
-        """What is claimed, but for claims of processes of this machine that have ended."""
+        """The claimed keys, except those of processes of this machine that have ended."""
         found = []
         with suppress(FileNotFoundError):
             for file in self._folder.iterdir():
@@ -88,7 +88,7 @@ class Claims:
         return f"{self.owner} {self._count:020} {self._process}\n".encode()
 
     def _made(self, file: Path) -> bool:
-        """Whether the claim was free, and is made now."""
+        """Makes the claim if there is none. Returns whether it did."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
             claim = os.open(file, flags, 0o644)
@@ -123,21 +123,21 @@ class Claims:
         return content if now - since >= STALE_S else None
 
     def _take_over(self, key: str, file: Path) -> bool:
-        """Whether the claim was stale and is away, and the free one is made by this process."""
+        """Replaces a stale claim by one of this process. Returns whether it did."""
         stale = self._stale(key, file)
         if stale is None:
             return False
         return self._set_aside(file, lambda content: content == stale) and self._made(file)
 
     def _set_aside(self, file: Path, is_it: Callable[[bytes], bool]) -> bool:
-        """Takes the claim away, if it is the one that is meant, and not a newer one."""
+        """Removes the claim if its content is the expected one, not that of a newer claim."""
         aside = self._folder / f".{secrets.token_hex(8)}"
         try:
             file.rename(aside)
         except OSError as error:
             if not isinstance(error, FileNotFoundError) and error.errno != errno.ESTALE:
                 raise
-            # Over NFS a rename that was done may be told to have failed: what is there decides.
+            # NFS may report a failure although the rename was done: what is there decides.
             if not aside.exists():
                 return False
         was_it = is_it(aside.read_bytes())
@@ -154,7 +154,7 @@ class Claims:
                 self._count += 1
                 for file in self._own.values():
                     with suppress(OSError), file.open("r+b") as claim:
-                        # One that was taken over meanwhile is its new owner's.
+                        # A claim that was taken over meanwhile is its new owner's.
                         if claim.read(len(self.owner)) == self.owner.encode():
                             claim.seek(0)
                             claim.write(self._text())
@@ -162,7 +162,7 @@ class Claims:
 
 @functools.cache
 def _machine() -> str:
-    """The machine since its last start, and the container: there process numbers mean the same."""
+    """The machine's last start, and the container: within both, process numbers are unique."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
@@ -170,7 +170,7 @@ def _machine() -> str:
 
 
 def _began(process: str) -> str | None:
-    """When a process began, in the kernel's ticks; None if that is not to be seen."""
+    """When a process began, in the kernel's ticks; None if that cannot be seen."""
     try:
         # The name of the program, in parentheses, may hold anything.
         fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
@@ -188,7 +188,7 @@ def _is_gone(claim: bytes) -> bool:
     if began is not None:
         return began != fields[4]
     try:
-        # It may be there, and hidden from this user.
+        # The process may exist, and be hidden from this user.
         os.kill(int(fields[3]), 0)
     except ProcessLookupError:
         return True

@@ -29,7 +29,7 @@ class Task(Protocol):
 
     @property
     def cost(self) -> float | None:
-        """How long it takes beside others, if that is known."""
+        """How long it takes relative to other tasks, if that is known."""
 
 
 Kind = TypeVar("Kind", bound=Task)
@@ -44,12 +44,12 @@ def run(
     follow: Follow | None = None,
     done: Callable[[str], object] | None = None,
 ) -> bool:
-    """Computes what is not in the store; whether all of it is there now.
+    """Computes what is not in the store. Returns whether all of it is there now.
 
-    `compute` puts a task's result into the store, or returns False if `report` ended it. What
-    another process computes is waited for, and taken over if that process is gone. Ctrl-C gives
-    False, and whoever is at work ends soon. `done` is called with the label of every task that has
-    come, also from others.
+    `compute` puts a task's result into the store, or returns False if `report` ended it. Tasks that
+    another process computes are waited for, and taken over if that process is gone. After Ctrl-C it
+    returns False, and calls at work end soon. `done` is called with the label of every task whose
+    result has come, also from other processes.
     """
     costs = shares([task.cost for task in tasks])
     parts = {task.key: share for task, share in zip(tasks, costs, strict=True)}
@@ -67,7 +67,7 @@ def run(
                 claimed = next((task for task in free if store.claims.take(task.key)), None)
                 if claimed is None:
                     return None
-                # It may have come, and its claim gone, since it was looked for.
+                # Its result may have come, and its claim gone, since the last look.
                 drop(store.refresh())
                 if claimed.key in left:
                     own.add(claimed.key)
@@ -90,7 +90,7 @@ def run(
                 with lock:
                     is_over = own.issuperset(left)
                 if is_over:
-                    # The other lanes are at the last ones, if there are any.
+                    # If tasks are left, other lanes are at work on them.
                     return
                 stop.wait(_WAIT_S)
             elif not one(task, stop):
@@ -110,7 +110,7 @@ def run(
         except KeyboardInterrupt:
             is_done = False
         finally:
-            # The claim of what was put goes when others can see it.
+            # The claim of a stored result goes once others can see the result.
             if not store.has(task.key):
                 store.claims.release(task.key)
             with lock:

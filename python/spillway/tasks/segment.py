@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SYNC_S = 1.0
-"""What is written is on the disk after this time."""
+"""Records are on the disk after this time."""
 END = ".log"
 OVER = "."
 """The key of the last record of a writer that has ended in order."""
@@ -81,7 +81,7 @@ class Segment:
         """
         with self._lock:
             if self._file >= 0 and self._failed is None:
-                # Without it others only look at the file again and again.
+                # Without this record readers only look at the file again and again.
                 with suppress(OSError):
                     _write(self._file, _line(OVER, None))
             self._close()
@@ -110,7 +110,7 @@ class Segment:
             self._file = -1
 
     def _sync(self) -> None:
-        """Syncs; a failure is told by the next record, or at the end."""
+        """Syncs. The next record, or the end, raises a failure."""
         try:
             os.fsync(self._file)
         except OSError as error:
@@ -120,7 +120,7 @@ class Segment:
         self._told()
 
     def _sync_soon(self) -> None:
-        """Syncs now if that was long ago, else a second after the last time."""
+        """Syncs now if the last sync was long ago, else a second after it."""
         since = time.monotonic() - self._synced
         if since >= SYNC_S:
             self._sync()

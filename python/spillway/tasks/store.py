@@ -42,7 +42,7 @@ class Store:
             check_folder(self.folder / name)
 
     def refresh(self) -> list[str]:
-        """Finds what others have put since; the keys."""
+        """Finds results that others have added since the last call. Returns their keys."""
         new = []
         with self._lock:
             for file in segments(self.folder / SEGMENTS):
@@ -59,7 +59,7 @@ class Store:
         return new
 
     def has(self, key: str) -> bool:
-        """Whether there is a result, as far as was found."""
+        """Whether there is a result, as far as the last `refresh` has seen."""
         return key in self._places
 
     def get(self, key: str) -> Any:
@@ -74,7 +74,7 @@ class Store:
             return None
 
     def forget(self, key: str) -> None:
-        """Passes over a result from now on, which turned out to be damaged."""
+        """Ignores a result from now on, since it turned out to be damaged."""
         with self._lock:
             self._places.pop(key, None)
 
@@ -100,7 +100,7 @@ class Store:
         return self.folder / FILES / key
 
     def tidy(self) -> None:
-        """Removes claims of what is there: a killed process may have left them."""
+        """Removes claims of keys with a result: a killed process may have left them."""
         with suppress(FileNotFoundError):
             for file in (self.folder / CLAIMS).iterdir():
                 if self.has(file.name):
@@ -128,7 +128,7 @@ class Memory:
         self._results: dict[str, Any] = {}
 
     def refresh(self) -> list[str]:
-        """What others have put since: nothing, as there are none."""
+        """Keys that other processes have added: always none, since memory is not shared."""
         return []
 
     def has(self, key: str) -> bool:

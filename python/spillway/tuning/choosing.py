@@ -25,18 +25,18 @@ PRUNERS = {
     "halving": "not among the better half of all trials at the same look",
     "none": "no trial",
 }
-"""What a pruner ends early."""
+"""Which trials a pruner ends early."""
 _GENERATION = 20
 _FIRST = 5
-"""The complete trials without which the median ends none."""
+"""The fewest complete trials with which the pruner "median" ends a trial."""
 
 
 def sampler(name: str, seed: int, trial: int, is_alone: bool) -> BaseSampler:
     """The sampler for one trial.
 
     Every trial has a random stream of its own, derived from the seed of the search and its number.
-    So what is drawn for it does not depend on when a study was interrupted and went on. If it is
-    not alone, what other trials are trying counts as bad, so that it tries something else.
+    So what is drawn for it does not depend on when a study was interrupted and went on. If other
+    trials are running, their values count as bad, so that this trial tries others.
     """
     own = int.from_bytes(hashlib.sha256(f"{seed}:{trial}".encode()).digest()[:4], "big")
     if name == "random":
@@ -72,10 +72,10 @@ def is_ended(
 ) -> bool:
     """Whether a trial with this value at a look is ended there.
 
-    `complete` and `all_others` are the values of other trials at that look: of those that are
-    complete by now, and of all that have come so far. Of n trials n / `factor` go on under
-    `halving`, and the best one in any case (successive halving, asynchronously: Li et al., A System
-    for Massively Parallel Hyperparameter Tuning, MLSys 2020, algorithm 2).
+    `complete` and `all_others` are the values of other trials at that look: of the trials that are
+    complete by now, and of all that have got there. Of n trials n / `factor` go on under `halving`,
+    and the best one in any case (successive halving, asynchronously: Li et al., A System for
+    Massively Parallel Hyperparameter Tuning, MLSys 2020, algorithm 2).
 
     >>> is_ended("median", 4.0, [1.0, 2.0, 3.0, 5.0, 9.0], [], 2, is_minimised=True)
     True
@@ -92,7 +92,7 @@ def is_ended(
 
 
 def factor_at(look: int, looks: Sequence[int]) -> int:
-    """By how much longer than to a look a run goes on to the next one, or to its end.
+    """How many times as long as to this look a run takes to the next one, or to its end.
 
     Rounded, and 2 at least.
 

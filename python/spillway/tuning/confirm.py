@@ -1,8 +1,8 @@
 """The confirmation: winners and the default on seeds that the search never saw, in pairs.
 
-The best of many trials looks better than it is: what was luck on the seeds of the search is not
-repeated on others. With the same seed winner and default have the same traffic, so the interval is
-that of the differences.
+The best of many trials looks better than it is: luck on the seeds of the search does not repeat on
+others. With the same seed winner and default have the same traffic, so the interval is that of the
+differences.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spillway.tuning.goal import Aims, Constraint, Goal, MissingError, Readings
 from spillway.tuning.runs import Kept, Runs, StoppedError
 
 NONE = "none"
-"""What is written for seeds where nothing is to be confirmed."""
+"""The text that stands for the seeds if nothing is to be confirmed."""
 FEWEST = 3
 """The fewest seeds from which an interval tells something."""
 MOST_WINNERS = 5
@@ -48,7 +48,7 @@ class Confirmation:
 
     seeds: Sequence[int]
     assignments: tuple[str, ...]
-    """The other duration, and another end where the scenario sets one."""
+    """Assignments of the other duration and, if the scenario sets an end, of another end."""
     duration_ps: int
 
 
@@ -97,8 +97,8 @@ def run(
 
     Raises StoppedError, and SpillwayError if a run has no such number.
 
-    Beside the metrics they have the number of events, by which equal runs are known. Runs that the
-    study has already are not done again.
+    Besides the metrics, readings have the number of events, by which equal runs are recognised.
+    Runs that the study already has are not repeated.
     """
     work = [
         (scenario.set(*confirmation.assignments), seed)
@@ -166,7 +166,7 @@ def compared(aims: Aims, readings: Readings, default: Readings) -> dict[str, Any
 
 
 def _constraint(each: Constraint, readings: Readings, default: Readings) -> dict[str, Any]:
-    """The sides of a constraint, and by how much one is beyond the other, which is the limit."""
+    """Both sides of a constraint: the limit, and by how much the other one is beyond it."""
     names = each.comparison.left.names
     is_left = DEFAULT in names or not names
     found: dict[str, Any] = {
@@ -187,7 +187,8 @@ def _constraint(each: Constraint, readings: Readings, default: Readings) -> dict
             difference(*each.sides(_at(readings, place), _at(default, place)))
             for place in range(len(default[_EVENTS]))
         ]
-        # Where a side is no weighted sum, pairs may have another mean than that of the means.
+        # Unless both sides are weighted sums, the mean over seeds may differ from that of the
+        # means.
         tolerance = 1e-9 * max(abs(left), abs(right))
         if is_new(default) and math.isclose(statistics.fmean(by_seed), mean, abs_tol=tolerance):
             found["low"], found["high"] = interval(by_seed) or (None, None)
@@ -218,7 +219,7 @@ def _goal(goal: Goal, readings: Readings, default: Readings) -> dict[str, Any]:
 
 
 def is_new(default: Readings) -> bool:
-    """Whether other seeds are other runs at all: where traffic is a list, they may all be equal."""
+    """Whether other seeds give other runs at all: if traffic is a list, all may be equal."""
     return len({*default[_EVENTS]}) > 1
 
 
@@ -259,7 +260,7 @@ def seeds_beside(search: Sequence[int], given: Sequence[int] | None) -> list[int
 
 
 def chosen_few(values: Sequence[Sequence[float]], most: int = MOST_WINNERS) -> list[int]:
-    """At most so many places of a front: the ends by the first goal, and evenly between them.
+    """At most `most` places of a front: its ends by the first goal, and evenly between them.
 
     >>> chosen_few([[3.0], [1.0], [2.0]]), chosen_few([[float(n)] for n in range(9)], 3)
     ([0, 1, 2], [0, 4, 8])

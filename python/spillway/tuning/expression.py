@@ -20,7 +20,7 @@ from spillway.base.arguments import check_text
 from spillway.base.errors import ScenarioError
 
 DEFAULT = "default"
-"""In a comparison: the value that the other side has in the unchanged scenario."""
+"""The name that, in a comparison, stands for the other side in the unchanged scenario."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
@@ -48,7 +48,7 @@ class Expression:
 
     text: str
     names: tuple[str, ...]
-    """The metrics in it, each once, and `default` where it is in it."""
+    """The metrics in it, each once, and `default` if it occurs."""
     evaluate: _Evaluate
     """Its value, given those of its names. Raises UndefinedError."""
 

@@ -30,7 +30,7 @@ from spillway.tuning.runs import FOLDER as RUNS
 from spillway.tuning.storage import FILE
 
 QUESTION = "study.json"
-"""What the study asks: the same question goes on, another one is refused."""
+"""The file with the study's question: the same question continues it, others are refused."""
 PAGE, TRIALS, BEST, FRONT = "index.html", "trials.csv", "best", "front"
 _OURS = (SUMMARY, PAGE, TRIALS, BEST, FRONT, checksums.FILE)
 """What is written when a study is complete. The summary is removed first, and written last."""
@@ -53,7 +53,7 @@ class StudyFolder:
         self._lock = -1
         self._is_new = False
         self._is_whole = False
-        """Whether it is complete, as it was before."""
+        """Whether the study was complete already."""
         self.summary: dict[str, Any] | None = None
         """The summary of the study, if it was complete."""
         self.has_begun = False
@@ -109,7 +109,7 @@ class StudyFolder:
         page: bytes,
         best: Mapping[str, Scenario],
     ) -> None:
-        """Writes what the study has come to, and takes the mark away.
+        """Writes the results of the study, and takes the mark away.
 
         `best` are the best scenarios by their folders' names.
         """
@@ -127,7 +127,7 @@ class StudyFolder:
         (self.place / MARK).unlink()
 
     def clear(self) -> None:
-        """Takes away what an earlier end of the study has written, and nothing else."""
+        """Removes what an earlier end of the study has written, and nothing else."""
         foreign = self._foreign()
         if foreign is not None:
             raise ScenarioError(
@@ -228,7 +228,7 @@ def write_document(file: Path, document: Mapping[str, Any]) -> None:
 
 
 def write_trials(file: Path, summary: Mapping[str, Any]) -> None:
-    """A row for every trial: its number, state, values, and what they have come to."""
+    """Writes a row for every trial: its number, state, values and results."""
     keys = [each["key"] for each in summary["over"]]
     goals = [each["text"] for each in summary["goals"]]
     constraints = [each["text"] for each in summary["constraints"]]

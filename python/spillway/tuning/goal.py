@@ -1,4 +1,4 @@
-"""Goals and constraints: what a trial's runs have come to."""
+"""Goals and constraints, computed from the runs of a trial."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Readings: TypeAlias = Mapping[str, Sequence[float]]
 Direction: TypeAlias = Literal["minimize", "maximize"]
 
 INVALID = 1.0
-"""By how much a combination of values that is no scenario violates its constraint."""
+"""The violation noted for a combination of values that is no valid scenario."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Goal:
 
     @property
     def direction(self) -> Direction:
-        """As the study has it."""
+        """The direction, as the study has it."""
         return "minimize" if self.is_minimised else "maximize"
 
     def by_seed(self, readings: Readings) -> list[float]:
@@ -113,7 +113,7 @@ def _mean(found: Expression, readings: Readings, default: float | None = None) -
 
 
 class MissingError(Exception):
-    """A run has no such number; `seed` is that of the run, if it is one's."""
+    """A number is missing; `seed` is that of the run, if a single run lacks it."""
 
     def __init__(self, text: str, seed: int | None = None) -> None:
         super().__init__(text if seed is None else f"seed {seed} {text}")
@@ -151,7 +151,7 @@ class Aims:
         return list(self._read)
 
     def readings(self, summaries: Sequence[Summary]) -> dict[str, list[float]]:
-        """What some runs have come to. Raises MissingError."""
+        """The metrics of some runs, from their summaries. Raises MissingError."""
         found: dict[str, list[float]] = {name: [] for name in self._read}
         for summary in summaries:
             if summary["status"] == "deadlock":
@@ -179,7 +179,7 @@ class Aims:
                 raise MissingError(f"{text} divides by zero")
 
     def values(self, readings: Readings) -> list[float]:
-        """The goals."""
+        """The value of every goal."""
         return [goal.value(readings) for goal in self.goals]
 
     def violations(self, readings: Readings, default: Readings) -> dict[str, float]:

@@ -28,7 +28,7 @@ def written(summary: Mapping[str, Any]) -> bytes:
 
 
 def _article(entry: Document) -> Markup:
-    """What tells the answer; the study's own page has the rest."""
+    """The answer of a study; the study's own page has the rest."""
     drawn = plots.drawn(entry)
     shown = [(name, data_uri(drawn[name])) for name in ("confirmation", "front") if name in drawn]
     table = html.of(tables.shown(entry))

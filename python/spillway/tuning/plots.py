@@ -26,7 +26,7 @@ _LONGEST = 28
 
 
 def drawn(summary: Mapping[str, Any]) -> dict[str, bytes]:
-    """All figures of a study that there is something to show on, by name."""
+    """The figures of a study by name, without those that would be empty."""
     import matplotlib as mpl
 
     figures = {
@@ -109,9 +109,9 @@ def _scatter(
 ) -> None:
     """All complete trials that have an x; hollow ones violate a constraint.
 
-    With `colour` each trial has one of its own, whatever it is otherwise. Those that were ended
-    early are crosses at the lower edge: what they had come to by then cannot be compared with what
-    whole runs come to.
+    With `colour` each trial has a colour of its own, whatever its state. Trials that were ended
+    early are crosses at the lower edge: their values then cannot be compared with those of whole
+    runs.
     """
     shown = _complete(summary)
     best = {each["trial"] for each in summary["winners"]}
@@ -227,7 +227,7 @@ def _parameters(summary: Mapping[str, Any]) -> Figure | None:
 
 
 def _colours(summary: Mapping[str, Any], parameter: Mapping[str, Any]) -> dict[str, str]:
-    """The colour of every choice beside which some trial has a parameter; none if it has no choice.
+    """The colours of the choices with which trials have a parameter; none if it needs no choice.
 
     A choice has the same colour for all parameters.
     """

@@ -1,6 +1,6 @@
 """One scenario with several seeds, side by side: looked at on the way, or run to the end.
 
-What runs have come to is kept, so that none of them is done twice.
+Results of runs are kept, so that no run is done twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Kept:
     """Summaries of runs, whole or up to a part of their duration."""
 
     def __init__(self, place: Path | None, scenario: Scenario) -> None:
-        """In a study's folder, or in memory without one.
+        """Summaries are kept in a study's folder, or without one in memory.
 
         Plug-ins that are in no file of their own cannot be known again: then it is in memory, too.
         """
@@ -59,16 +59,16 @@ class Kept:
         return keys.of_run(key, seed)
 
     def get(self, key: str, percent: int | None = None) -> dict[str, Any] | None:
-        """What a run had come to, at the end or after a part of its duration, if that is kept."""
+        """The summary of a run, at its end or after a part of its duration, if it is kept."""
         found = self._store.get(_name(key, percent))
         return None if found is None else keys.summary_of(found)
 
     def put(self, key: str, summary: dict[str, Any], percent: int | None = None) -> None:
-        """Keeps it. Raises `OSError`."""
+        """Keeps a summary. Raises `OSError`."""
         self._store.put(_name(key, percent), keys.record_of(summary))
 
     def close(self) -> None:
-        """Brings all of it to the disk. Raises `OSError`."""
+        """Brings all summaries to the disk. Raises `OSError`."""
         self._store.close()
 
 
@@ -103,11 +103,11 @@ class Runs:
         """The processor time of the runs that are over."""
 
     def look(self, percent: int) -> Summaries:
-        """Goes on until this part of the duration is over; what the runs have come to by then."""
+        """Goes on until this part of the duration is over. Returns the runs' summaries then."""
         return self._side_by_side(percent)
 
     def finish(self) -> Summaries:
-        """Goes on to the end."""
+        """Goes on to the end. Returns the runs' summaries."""
         found = self._side_by_side(None)
         self.cpu_s = sum(summary["run"]["cpu_s"] for summary in found)
         return found
@@ -134,7 +134,7 @@ class Runs:
         return found
 
     def _summary(self, seed: int, percent: int | None, stop: threading.Event) -> dict[str, Any]:
-        """What a run has come to after a part of its duration, or at its end."""
+        """The summary of a run after a part of its duration, or at its end."""
         known = self._kept.get(self._keys[seed], percent)
         if known is not None:
             return known
@@ -147,7 +147,7 @@ class Runs:
 
     def _so_far(self, running: Running) -> dict[str, Any]:
         """The summary of a run that is to go on, from a copy that ends here."""
-        # Of plug-ins a copy needs classes of its own.
+        # If there are plug-ins, the copy needs a scenario of its own.
         again = self._scenario.checked() if self._scenario.plugins else None
         copy = running.simulation.copy(again)
         copy.finish()
@@ -178,7 +178,7 @@ class Runs:
 
 
 def can_be_looked_at(scenario: Scenario) -> bool:
-    """Whether its runs can be copied on the way: not if a plug-in tags packets."""
+    """Whether a scenario's runs can be copied on the way: not if a plug-in tags packets."""
     return not any(issubclass(plugin, Tagger) for plugin in scenario.plugins)
 
 

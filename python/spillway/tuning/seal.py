@@ -1,4 +1,4 @@
-"""Checksums of what a study holds, by which it is noticed that something has changed since.
+"""Checksums of a study's contents, by which later changes are noticed.
 
 A study's database has none of its own, and a flipped bit may make another trial the best one.
 """
@@ -14,9 +14,9 @@ from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
 OUTCOME = "outcome"
-"""What a trial has come to, among its attributes."""
+"""The attribute of a trial that has its outcome."""
 DEFAULT, CONFIRMED = "default", "confirmed:"
-"""The runs of the default and of the confirmation, among the attributes of a study."""
+"""The attributes of a study that have the runs of the default and of the confirmation."""
 _SEAL = "sha256"
 
 
@@ -25,19 +25,19 @@ class DamagedError(ValueError):
 
 
 def sealed(name: str, content: Mapping[str, Any], *more: Any) -> dict[str, Any]:
-    """Something to be noted under a name, with its checksum, which is also that of `more`."""
+    """Content to be noted under a name, with a checksum over it and over `more`."""
     return {**content, _SEAL: _digest(name, content, more)}
 
 
 def of_trial(trial: FrozenTrial, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """What a trial has come to, sealed with what led to it."""
+    """The outcome of a trial, with a checksum over it and over what led to it."""
     distributions = {name: repr(each) for name, each in trial.distributions.items()}
     led = (trial.number, trial.params, distributions, trial.intermediate_values, trial.constraints)
     return sealed(OUTCOME, outcome, *led)
 
 
 def check(study: Study) -> None:
-    """Refuses a study that is not what was noted. Raises DamagedError."""
+    """Refuses a study that differs from what was noted. Raises DamagedError."""
     for name, content in study.user_attrs.items():
         if name != DEFAULT and not name.startswith(CONFIRMED):
             raise DamagedError(f"it has notes on {name!r}")
@@ -52,7 +52,7 @@ def check(study: Study) -> None:
 def _is_whole(trial: FrozenTrial) -> bool:
     outcome = trial.user_attrs.get(OUTCOME)
     if outcome is None or not trial.state.is_finished():
-        # What was cut short may be tried again, and has come to nothing.
+        # A trial that was cut short may be tried again, and has no outcome.
         return trial.state not in (TrialState.COMPLETE, TrialState.PRUNED)
     if not isinstance(outcome, dict) or of_trial(trial, _bare(outcome)) != outcome:
         return False

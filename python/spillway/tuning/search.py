@@ -36,7 +36,7 @@ class Default:
     """The unchanged scenario's runs."""
 
     looks: Mapping[int, Readings]
-    """What they had come to after these parts of their duration, in percent, and at the end.
+    """Their readings after these parts of their duration, in percent, and at the end.
 
     Looks at which there were no such numbers yet are left out.
     """
@@ -45,7 +45,7 @@ class Default:
 
     @property
     def readings(self) -> Readings:
-        """What they have come to."""
+        """Their readings at the end."""
         return self.looks[END]
 
 
@@ -70,7 +70,7 @@ class Plan:
 
 @dataclass
 class _Outcome:
-    """What a trial has come to."""
+    """The outcome of a trial."""
 
     state: str
     readings: list[Readings] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Search:
         return is_interrupted
 
     def _lane(self, _: int, stop: threading.Event) -> None:
-        """One trial after another."""
+        """Runs one trial after another."""
         while not stop.is_set():
             with self._lock:
                 found = self._next()
@@ -158,7 +158,7 @@ class Search:
             return trial, chosen
 
     def _begun(self) -> Trial | None:
-        """A trial that a killed process has left, or another one, if there are not enough."""
+        """A trial that a killed process has left, or else a new one; None if there are enough."""
         trials = self._study.get_trials(deepcopy=False)
         left = self._of_others(trials)
         if self._is_shared:
@@ -213,7 +213,7 @@ class Search:
             )
 
     def _waits(self) -> bool:
-        """Whether trials of other workers are under way, which may be killed."""
+        """Whether trials of other workers are under way: these workers may still be killed."""
         return self._is_shared and bool(self._of_others(self._study.get_trials(deepcopy=False)))
 
     def _of_others(self, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
@@ -248,7 +248,7 @@ class Search:
     # What it comes to -----------------------------------------------------------------------------
 
     def _outcome(self, trial: Trial, chosen: Mapping[str, str], stop: threading.Event) -> _Outcome:
-        """Runs a trial, unless there was the same before."""
+        """Runs a trial, unless one with the same values is complete."""
         same = self._same(chosen)
         if same is not None:
             return _Outcome("complete", [outcome(same)["readings"]], same_as=same.number)
@@ -282,7 +282,7 @@ class Search:
         value = self._aims.values(readings[-1])[0]
         with self._lock:
             trials = self._study.get_trials(deepcopy=False)
-            # A trial that goes on after its process was killed has told some of it already.
+            # A trial that goes on after its process was killed has reported some values already.
             if percent not in trials[trial.number].intermediate_values:
                 trial.report(value, percent)
             return self._is_behind(trial.number, value, percent, trials)
@@ -290,7 +290,7 @@ class Search:
     def _is_behind(
         self, number: int, value: float, percent: int, trials: Sequence[FrozenTrial]
     ) -> bool:
-        """Whether a trial is ended at a look, by what others had there."""
+        """Whether a trial is ended at a look, given the values of others there."""
         others = [
             each for each in trials if each.number != number and percent in each.intermediate_values
         ]
@@ -305,12 +305,12 @@ class Search:
         )
 
     def _same(self, chosen: Mapping[str, str]) -> FrozenTrial | None:
-        """A complete trial with these values: runs with the same seeds would come to the same."""
+        """A complete trial with these values: its runs have the same seeds, so the same results."""
         trials = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         return next((other for other in trials if outcome(other)["set"] == chosen), None)
 
     def _tell(self, trial: Trial, chosen: Mapping[str, str], end: _Outcome) -> None:
-        """Notes what a trial has come to."""
+        """Notes the outcome of a trial."""
         told: dict[str, Any] = {
             "state": end.state,
             "set": dict(chosen),
@@ -384,7 +384,10 @@ def outcome(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def counts(trial: FrozenTrial) -> bool:
-    """Whether a trial is one of those that were wanted: not an invalid one, nor one tried again."""
+    """Whether a trial counts towards `--trials`.
+
+    Trials that have not begun, that are invalid, or that another one repeats do not.
+    """
     if trial.state == TrialState.WAITING:
         return False
     if trial.state == TrialState.FAIL:
@@ -421,7 +424,7 @@ def default_of(
 ) -> Default:
     """Runs the unchanged scenario as a trial is run, and times it. Raises StoppedError.
 
-    A study keeps what it has come to.
+    A study keeps its readings.
     """
     noted = study.user_attrs.get(seal.DEFAULT)
     if noted is not None:

@@ -47,9 +47,9 @@ class Range:
     high: float
     unit: str = ""
     is_log: bool = False
-    """Whether equal ratios count the same, and not equal distances."""
+    """Whether the range is logarithmic: equal ratios count the same, not equal distances."""
     step: float | None = None
-    """The distance between neighbours, from `low` on; None between all that can be written."""
+    """The distance between neighbours, from `low` on; None if all numbers are allowed."""
     own: str = field(default="", compare=False)
     """The scenario's own value, if it is in the range: it is written as the scenario has it."""
 
@@ -82,7 +82,7 @@ class Range:
 
     @property
     def _digits(self) -> int:
-        """The significant digits of a number: with them a hundred can be told apart at least."""
+        """The significant digits of a number, enough to tell at least a hundred apart."""
         first = math.floor(math.log10(max(abs(self.low), abs(self.high))))
         last = math.floor(math.log10(min(self.high - self.low, 1e308))) - 2
         return min(max(_DIGITS, first - last + 1), _MOST_DIGITS)
@@ -319,7 +319,7 @@ class Space:
         return None
 
     def _kept(self, parameter: Parameter) -> list[str]:
-        """The values of a parameter that, set alone, leave the scenario as it is.
+        """The values of a parameter that leave the scenario as it is if they alone are set.
 
         The one that the scenario itself has comes first. If there are parameters below this one,
         only its name must stay: the keys below it may differ.
@@ -338,14 +338,14 @@ class Space:
         return sorted(filter(is_kept, parameter.values), key=lambda value: value != own)
 
     def _resolved_with(self, given: Sequence[str]) -> str | None:
-        """The whole scenario with some assignments; None if it is none."""
+        """The resolved scenario with some assignments; None if it is not valid."""
         try:
             return self.base.set(*given).checked().resolved
         except ScenarioError:
             return None
 
     def _is_below(self, parameter: Parameter, above: Parameter) -> bool:
-        """Whether a parameter's key is one below another's."""
+        """Whether a parameter's key lies below another's."""
         path, other = self._paths[parameter.key], self._paths[above.key]
         return len(path) > len(other) and path[: len(other)] == other
 
@@ -356,7 +356,7 @@ class Space:
         return bool(error.path) and path[: len(own)] == own[: len(path)]
 
     def _check(self, parameter: Parameter) -> None:
-        """Reads the scenario with the ends, or with every choice, beside what may stand above."""
+        """Reads the scenario with both ends, or every choice, under all combinations above it."""
         ends = parameter.ends if isinstance(parameter, Range) else parameter.values
         combinations = _combinations(self._above[parameter.key])
         lacking: list[tuple[list[str], ScenarioError]] = []
@@ -376,10 +376,10 @@ class Space:
     def _problem(
         self, parameter: Parameter, above: Sequence[str], value: str, is_checked: bool = False
     ) -> ScenarioError | None:
-        """The error that there is no such key, if it is one.
+        """The error that the key does not exist, if it does not.
 
-        Another error is raised if that is asked for. It may be one of two values that do not go
-        together, which other parameters can change, unless the key is to blame.
+        With `is_checked` another error is raised if this key alone is to blame. Other errors may be
+        about two values that do not go together, which other parameters can change.
         """
         try:
             self.base.set(*above, f"{parameter.key}={value}").checked()
@@ -394,8 +394,8 @@ class Space:
         """Whether no other parameter could make a value valid."""
         if error.kind == "wrong-value":
             return self._concerns(error, parameter)
-        # A policy may lack a key that is varied, too. That two numbers do not go together is of
-        # no concern here.
+        # A policy may also lack a key that is varied. Two numbers that do not go together do not
+        # matter here.
         has_below = any(parameter in above for above in self._above.values())
         return isinstance(parameter, Choices) and not has_below
 
@@ -414,7 +414,7 @@ def _is_near_whole(number: float) -> bool:
 
 
 def _named(key: str) -> str:
-    """A policy's key, also where that of its name is given."""
+    """The key of a policy, also if the key of its `kind` is given."""
     return key.removesuffix(".kind")
 
 

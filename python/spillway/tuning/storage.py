@@ -25,7 +25,7 @@ from spillway.tuning import seal
 from spillway.tuning.goal import Direction
 
 FILE = "study.db"
-"""The study in a folder, if it is kept nowhere else."""
+"""The file of a study in its folder, if no other storage is given."""
 _JOURNAL = ".journal"
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0)
 _GO_ON = "the same command goes on from what has been written"
@@ -37,10 +37,10 @@ _DAMAGES = (
 )
 """What SQLite says of a damaged file."""
 _UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What Optuna raises where it is given what it has not written; it checks nothing."""
+"""Errors that Optuna raises when it reads data that it did not write: it does not check them."""
 _REACH = "check the address, and whether the database can be reached"
 _SECRETS = ("password", "passwd", "sslpassword")
-"""What is a password in the query of an address."""
+"""The keys of passwords in the query of an address."""
 
 
 def storage(where: str | Path) -> BaseStorage:
@@ -133,7 +133,7 @@ def shown(where: str) -> str:
 
 @contextlib.contextmanager
 def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
-    """A context in which a storage that fails is an error of ours."""
+    """A context in which failures of a storage are raised as `SpillwayError`."""
     try:
         yield
     except (SQLAlchemyError, StorageInternalError) as error:
@@ -150,7 +150,7 @@ def failures(where: str, hint: str = _GO_ON) -> Iterator[None]:
 
 
 _BEGIN = b'{"op_code":'
-"""What every line begins with."""
+"""The beginning of every line."""
 
 
 class DamagedJournalError(SpillwayError):
@@ -165,11 +165,11 @@ class DamagedJournalError(SpillwayError):
 
 
 class _Lock(JournalFileSymlinkLock):
-    """The lock of those who append; whoever has it finds whole lines only.
+    """The lock for appending; whoever has it finds only whole lines.
 
     Optuna appends to whatever is there. If the last line was cut off in the middle, by a full disk
     or a loss of power, the next one joins it, and nothing can be read any more. So whoever holds
-    the lock, and is about to append, takes such a line away first: what it says has not happened.
+    the lock, and is about to append, removes such a line first: what it says has not happened.
     """
 
     def __init__(self, file: str) -> None:
@@ -187,7 +187,7 @@ class _Lock(JournalFileSymlinkLock):
 
 
 class _Backend(JournalFileBackend):
-    """Optuna's, whose failures are those of a storage."""
+    """Optuna's backend, whose failures count as failures of a storage."""
 
     def __init__(self, file: str) -> None:
         self.lock = _Lock(file)

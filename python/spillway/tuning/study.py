@@ -40,7 +40,7 @@ _KEPT_S, _IN_MEMORY_S = 0.1, 0.02
 
 
 class Tuned:
-    """What a study has come to."""
+    """The result of a study."""
 
     def __init__(self, summary: dict[str, Any], folder: Path | None = None) -> None:
         self.summary = summary
@@ -54,7 +54,7 @@ class Tuned:
 
     @property
     def best(self) -> dict[str, str] | None:
-        """The values of the best trial; with several goals of the best by the first of them.
+        """The values of the best trial; with several goals, the best by the first one.
 
         None if no trial satisfies all constraints.
         """
@@ -92,11 +92,11 @@ class _Request:
     plan: Plan
     confirmation: Confirmation
     question: dict[str, Any]
-    """What makes a study another one."""
+    """The question: with another one it is another study."""
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The question, and what may change while a study goes on."""
+        """The question, and what may differ when a study goes on."""
         return {
             **self.question,
             "trials": self.plan.trials,
@@ -162,9 +162,9 @@ def tune(
         What is sought, at least one goal:
         minimize: Metrics, such as `short.p99`, or arithmetic over metrics, as a text or several,
             each a goal; with several goals the answer is their Pareto front.
-        maximize: The same for what is to be large.
+        maximize: The same for numbers that should be large.
         subject_to: Comparisons that the best must satisfy, such as `goodput >= 0.98 * default`, in
-            which `default` stands for what the other side is in the unchanged scenario.
+            which `default` stands for the value of the other side in the unchanged scenario.
 
         How it is searched:
         trials: How many trials there are; combinations that are no scenarios do not count.
@@ -197,11 +197,12 @@ def tune(
         jobs: Runs at a time; by default one for each processor.
         follow: As `Experiment.run` takes it; shares are of all work of the search and the
             confirmation.
-        say: Called with lines of text, among them how long all will take, before the first trial,
-            and with one goal each trial that is better than all before it.
+        say: Called with a line of text: before the first trial, what is not varied or cannot end
+            early, and how long all will take; with one goal, also each trial that beats all earlier
+            ones.
 
     Returns:
-        What the study has come to. `best` is None if no trial satisfies all constraints.
+        The result of the study. `best` is None if no trial satisfies all constraints.
 
     Raises:
         Interrupted: Ctrl-C; its `result`, a `Tuned`, holds what there is so far.
@@ -436,7 +437,7 @@ def _tuned(
         except StoppedError:
             raise Interrupted(Tuned(summary, results)) from None
         except SpillwayError as error:
-            # The search has its answer, whatever becomes of this.
+            # The search has its answer, even if the confirmation fails.
             summary["not_confirmed"] = f"{error}; {error.hint}" if error.hint else str(error)
     summary["status"] = "complete"
     if folder is not None:
@@ -530,7 +531,7 @@ def _confirmed(
 
 
 def is_confirmed(summary: Mapping[str, Any]) -> bool:
-    """Whether the confirmation has not failed; one that was not wanted has not."""
+    """Whether the confirmation has not failed, or was not wanted."""
     return not summary.get("not_confirmed")
 
 

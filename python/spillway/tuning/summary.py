@@ -1,9 +1,9 @@
-"""What a study has come to, as a document, and how much each parameter matters for it.
+"""The result of a study as a document, and how much each parameter matters for it.
 
-That is its share in what makes trials differ, by functional ANOVA over a random forest (F. Hutter,
-H. Hoos, K. Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter Importance", ICML
-2014). A parameter that some trials lack, since it matters only beside one choice, is judged among
-the trials with that choice.
+A parameter matters by its share in the variance between trials, by functional ANOVA over a random
+forest (F. Hutter, H. Hoos, K. Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter
+Importance", ICML 2014). A parameter that some trials lack, since it matters only beside one choice,
+is judged among the trials with that choice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spillway.tuning.search import END, Default, counts, outcome
 from spillway.tuning.space import Choices, Parameter, Range, Space
 
 FEWEST = 10
-"""The fewest complete trials from which anything is said."""
+"""The fewest complete trials for which shares are given."""
 
 
 def document(

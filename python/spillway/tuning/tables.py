@@ -1,4 +1,4 @@
-"""What a study has come to, for people."""
+"""The result of a study as tables for people."""
 
 from __future__ import annotations
 

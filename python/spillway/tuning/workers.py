@@ -52,7 +52,7 @@ class Beats:
         count = 1
         while not self._over.wait(BEAT_S):
             count += 1
-            # A storage that cannot be reached now may be the next time; the search itself fails.
+            # The storage may be reachable next time. If it is not, the search itself fails.
             with self._lock, suppress(Exception):
                 for trial in self._trials.values():
                     trial.set_user_attr(BEAT, count)
@@ -66,7 +66,7 @@ class OtherWorkers:
         self._seen: dict[int, tuple[Any, float]] = {}
 
     def stale(self, running: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-        """Those trials of others whose count has not moved for long."""
+        """Trials of other workers whose count has not advanced for too long."""
         now = self._clock()
         found = []
         for trial in running:
@@ -79,7 +79,7 @@ class OtherWorkers:
         return found
 
     def try_again(self, study: Study, running: Sequence[FrozenTrial]) -> bool:
-        """Gives what dead workers have left to whoever asks next. Returns whether there was any."""
+        """Hands trials of dead workers to whoever asks next. Returns whether there were any."""
         stale = self.stale(running)
         for trial in stale:
             self.again(study, trial.number, trial.params, trial.user_attrs.get("begun", 0))
@@ -90,6 +90,6 @@ class OtherWorkers:
         try:
             study.tell(number, state=TrialState.FAIL)
         except ValueError:
-            # Another worker was faster, or its own has told the outcome after all.
+            # Another worker was faster, or the trial's own worker has noted the outcome after all.
             return
         study.enqueue_trial(dict(values), user_attrs={"begun": begun, "again": number})

@@ -1,7 +1,7 @@
-"""Where workers run that compute what is left of a list of runs.
+"""Engines, which start workers that compute the missing runs of an experiment.
 
-An engine starts workers, each of which claims what nobody has, and looks after them until nothing
-is left. What is done is told by the results alone, whatever becomes of a worker.
+An engine starts workers, and looks after them until no run is missing. Each worker claims runs that
+nobody else has claimed. Only results show what is done, whatever becomes of a worker.
 
     slurm   job arrays of Slurm
     ray     tasks of a Ray cluster, also where its nodes do not share a disk
@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 Left = Callable[[], Collection[str]]
-"""The keys of what has no result yet; looks anew at every call."""
+"""Returns the keys without a result yet; every call looks again."""
 Told = Callable[[str], object]
 """Called with a line for people, when something happens that they may want to know."""
 
 
 def untold(_: str) -> None:
-    """Nobody wants to know."""
+    """Ignores a line that nobody wants to know."""
 
 
 def last_lines(text: str, most: int = 8) -> str:

@@ -1,9 +1,9 @@
 """Workers as tasks of a Ray cluster.
 
 Where a node shares the experiment's folder, its workers compute there like any others. As soon as
-one turns out not to, work is given out in parts instead: a node gets the experiment's files and
-some keys, works in a copy, and sends back what it has written. The driver claims these keys, so
-that nobody else computes them meanwhile.
+one node turns out not to share it, work is given out in parts instead: a node gets the experiment's
+files and some keys, works in a copy, and sends back what it has written. The driver claims these
+keys, so that nobody else computes them meanwhile.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def run(
     address: str = "auto",
     told: Told = untold,
 ) -> bool:
-    """Has nodes run `command`, `workers` of them with `cores` each; whether nothing is left.
+    """Has nodes run `command` until no key is left. Returns whether none is.
+
+    There are `workers` workers, each with `cores` cores.
 
     In `command` the part "python" stands for the Python that Ray uses on a node, and the absolute
     path of `folder` for wherever its copy is. Where the disk is not shared "--only FILE" is added,
@@ -76,7 +78,7 @@ def run(
 
 
 class _Workers:
-    """The workers of a call: so many at once, each of them once or, if it does well, repeatedly."""
+    """The workers of a call: at most `workers` at once. One that does well may be started again."""
 
     def __init__(
         self,
@@ -104,15 +106,15 @@ class _Workers:
         """The experiment's files, in Ray's store; None as long as all nodes share the disk."""
         self._claims = Claims(folder / RESULTS / ray_remote.CLAIMS)
         self._at_work: dict[Any, list[str]] = {}
-        """The keys that each was given, none if it works in place."""
+        """The keys given to each worker; an empty list for a worker that uses the shared folder."""
         self._part = cores
         """How many keys a node is given."""
         self._closed = 0
         """Workers that are not started again before the others have ended too."""
         self._least = math.inf
-        """How much was left when something was last done."""
+        """The number of keys left when it last fell."""
         self._since = time.monotonic()
-        """When that was, or when the last worker has ended."""
+        """When that was, or when a worker was last at work."""
         self._lost = 0
         """Workers that have vanished since."""
         self._said = ""
@@ -135,7 +137,7 @@ class _Workers:
                 self._since = time.monotonic()
                 continue
             if not is_waiting and len(keys) < begun:
-                # They may do well again: something was done since all were started.
+                # Something was done since all were started, so workers may do well again.
                 begun, self._closed = len(keys), 0
                 continue
             if not is_waiting and time.monotonic() - self._since > SETTLE_S:
@@ -158,7 +160,10 @@ class _Workers:
         self._claims.close()
 
     def _start(self, keys: Sequence[str]) -> bool:
-        """Starts those that are missing; whether what is left is all claimed by others."""
+        """Starts the missing workers.
+
+        Returns whether others have claimed all keys that are left.
+        """
         missing = min(self._workers, len(keys)) - self._closed - len(self._at_work)
         if self._files is None:
             for _ in range(missing):
@@ -182,7 +187,7 @@ class _Workers:
         return False
 
     def _take(self, ref: Any) -> None:
-        """Takes what a worker has done."""
+        """Takes over what a worker has written."""
         keys = self._at_work.pop(ref)
         errors = self._ray.exceptions
         try:
@@ -207,7 +212,7 @@ class _Workers:
                 raise SpillwayError(f"workers vanish, and nothing is done: {text}") from error
             self._told(f"Ray: a worker has vanished, and is started again ({text})")
         finally:
-            # What was put can be seen before its claim is gone.
+            # Claims go last: by then others can see the results.
             for key in keys:
                 self._claims.release(key)
 
@@ -231,7 +236,7 @@ class _Workers:
 
 
 def _put(folder: Path, files: dict[str, bytes]) -> None:
-    """Puts what was written elsewhere into the experiment; records last, which say it is there."""
+    """Puts a node's files into the experiment; records last: they say that the others are there."""
     runs: dict[str, dict[str, bytes]] = {}
     for name, content in files.items():
         parts = PurePosixPath(name).parts

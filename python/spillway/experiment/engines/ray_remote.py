@@ -1,4 +1,4 @@
-"""What runs on the nodes of a Ray cluster, which get this file by value: it imports no other."""
+"""The functions that Ray's nodes run. They get this file by value, so it imports no other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def in_copy(
 ) -> Answer:
     """Runs a worker for these keys, in a copy of the experiment's folder."""
     with tempfile.TemporaryDirectory(prefix="spillway-") as made:
-        # Where it lies may be written in it, so its name stays.
+        # Its files may name the folder, so the copy has the same name.
         copy = Path(made, Path(folder).name)
         copy.mkdir()
         write(copy, files)
@@ -72,7 +72,7 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _is_passing(file: Path) -> bool:
-    """Whether it is a claim, or of something that was not completed."""
+    """Whether a file is a claim, or a part of something that was not completed."""
     return file.parts[:2] == (RESULTS, CLAIMS) or any(
         part.endswith(".partial") for part in file.parts
     )
@@ -112,7 +112,7 @@ def _run(command: Sequence[str], folder: Path) -> tuple[int, str, float]:
 
 
 def _ends_with_parent() -> Callable[[], object] | None:
-    """What has a process told to stop when its parent is killed; only Linux can."""
+    """A function that has Linux stop this process when its parent is killed; None elsewhere."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl

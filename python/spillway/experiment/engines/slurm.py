@@ -1,8 +1,8 @@
 """Workers as jobs of Slurm, in job arrays.
 
-The jobs of a call share a name that no others have: by it they are found and cancelled, even if an
-answer of Slurm was lost. What is done is told by the results, so that accounting may be off; what
-Slurm says of its jobs only tells whether there is still somebody to wait for.
+The jobs of a call share a name that no others have, by which they are found and cancelled even if
+an answer of Slurm was lost. Results show what is done, so Slurm's accounting may be off: Slurm is
+only asked whether there are still jobs to wait for.
 """
 
 from __future__ import annotations
@@ -61,9 +61,11 @@ def run(
     options: Sequence[str] = (),
     told: Told = untold,
 ) -> bool:
-    """Has jobs run `command`, `workers` of them with `cores` each; whether nothing is left.
+    """Has jobs run `command` until no key is left. Returns whether none is.
 
-    When all have ended and something is left, as after a time limit, they are submitted again,
+    There are `workers` jobs, each with `cores` cores.
+
+    When all have ended and keys are left, as after a time limit, they are submitted again,
     unless they have done nothing. `options` are for sbatch, such as "--time=2:00:00". Jobs begin in
     a folder of their own, so `command` names absolute paths. Ctrl-C cancels the jobs and gives
     False.
@@ -91,7 +93,7 @@ def run(
 
 
 def _wait(jobs: _Jobs, left: Left) -> None:
-    """Waits until nothing is left, or no job is."""
+    """Waits until no key or no job is left."""
     heard = time.monotonic()
     while left():
         try:
@@ -115,7 +117,7 @@ def _is_less_left(left: Left, before: int) -> bool:
 
 
 class _LateError(_SilentError):
-    """The answer may still come, so it may have been done."""
+    """Slurm has not answered in time; it may still do what it was asked."""
 
 
 class _Jobs:
@@ -149,13 +151,13 @@ class _Jobs:
         self._is_known = False
         """Whether Slurm has, or may have, got any of the jobs."""
         self._earlier: set[str] = set()
-        """The jobs that had ended when others were submitted, and the outputs there were then."""
+        """The jobs that had ended, and the outputs that existed, at the last submission."""
         self._states: dict[str, str] = {}
-        """The others, as they were last seen."""
+        """The other jobs, as they were last seen."""
         self._said = ""
 
     def submit(self, workers: int) -> None:
-        """Submits so many jobs. Fewer will do, if Slurm refuses some."""
+        """Submits this many jobs, or fewer if Slurm refuses some."""
         self._outputs.mkdir(exist_ok=True)
         self._earlier.update(self._states, (file.stem for file in self._outputs.iterdir()))
         self._states.clear()
@@ -174,7 +176,7 @@ class _Jobs:
             self._told(f"Slurm: job array {array} with {size} {'job' if size == 1 else 'jobs'}")
 
     def _submitted(self, size: int, is_first: bool) -> str:
-        """Submits an array. What worked before is tried again if its first array fails."""
+        """Submits an array. If Slurm took jobs before, the first array is tried for long."""
         line = ("sbatch", "--parsable", *self._options, f"--array=0-{size - 1}")
         until = time.monotonic() + (PATIENCE_S if is_first and self._is_known else 0)
         while True:
@@ -214,9 +216,9 @@ class _Jobs:
         return set(self._states.values()) == {"CANCELLED"}
 
     def nothing_done(self) -> SpillwayError:
-        """The error if the jobs have ended, and nothing of what was left is done."""
+        """The error that the jobs have ended without doing anything."""
         files = sorted(file for file in self._outputs.iterdir() if file.stem not in self._earlier)
-        # Most of them say the same.
+        # Most jobs print the same.
         said: dict[str, Path] = {}
         for file in files:
             said.setdefault(last_lines(file.read_text(errors="replace")), file)
@@ -230,7 +232,7 @@ class _Jobs:
         return SpillwayError("\n\n".join([text, *parts]))
 
     def cancel(self, only_waiting: bool) -> None:
-        """Cancels them, or those that have not begun; a failure is told."""
+        """Cancels the jobs, or only those that have not begun. Tells the user of a failure."""
         if not self._is_known:
             return
         line = ["scancel", f"--name={self._name}", *self._where()]
@@ -246,7 +248,7 @@ class _Jobs:
         self._told(f"jobs may still run: {shlex.join(line)} has failed: {problem}")
 
     def _say(self, there: Sequence[_Job]) -> None:
-        """Tells how many run and wait, and for what, when it has changed."""
+        """Tells the user how many jobs run and wait, and for what, whenever that changes."""
         counts = Counter(
             "running" if job.state == "RUNNING" else f"{job.state.lower()} ({job.reason})"
             for job in there
@@ -271,13 +273,13 @@ class _Jobs:
         return max(1, int(found[1])) if found else _MOST
 
     def _where(self) -> tuple[str, ...]:
-        """Jobs may have gone to another cluster than that of this machine."""
+        """The option that names the jobs' clusters, which may not be this machine's."""
         return (f"--clusters={','.join(sorted(self._clusters))}",) if self._clusters else ()
 
     def _ask(self, line: Sequence[str], given: str = "") -> str:
         """The output of a command of Slurm. Raises `_SilentError`."""
         try:
-            # In a session of its own Ctrl-C does not reach it.
+            # Its own session keeps Ctrl-C from reaching it.
             done = subprocess.run(
                 line,
                 input=given,

@@ -41,10 +41,10 @@ def compute(
     options: Sequence[str] = (),
     told: Told,
 ) -> bool:
-    """Has workers compute what is left; whether nothing is.
+    """Has workers compute the missing runs. Returns whether none is missing.
 
-    Every one has `cores` cores, and as many runs at a time. `options` are those of sbatch. Ctrl-C
-    gives False.
+    Each worker has `cores` cores, and as many runs at a time. `options` are those of sbatch. After
+    Ctrl-C it returns False.
 
     Raises `SpillwayError` if there is no such cluster, or its workers do nothing.
     """

@@ -12,7 +12,7 @@ from spillway.base.errors import ScenarioError
 from spillway.formats.rdma.units import decimal_of, rate_of, shown, whole_ns, whole_of
 
 _COMMENT = re.compile(r"#.*|\{[^}]*\}")
-"""What explains a value: to the end of the line, or in braces, as in the simulator's own page."""
+"""Comments on values: to the end of the line, or in braces, as in the simulator's own page."""
 
 DEFAULTS: Mapping[str, str | None] = {
     "ENABLE_QCN": "1",
@@ -131,7 +131,7 @@ _MAPS = ("KMAX_MAP", "KMIN_MAP", "PMAX_MAP")
 
 
 class NotKnownError(ScenarioError):
-    """A setting that the simulator knows, and that has no like here."""
+    """A setting of the simulator that has no counterpart here."""
 
 
 @dataclass
@@ -270,7 +270,7 @@ def read_config(file: Path) -> Config:
         while words:
             key = words.pop(0)
             if key not in DEFAULTS and key not in WITHOUT_EFFECT:
-                # How long its value is, nobody knows: it is the rest of the line.
+                # The length of an unknown key's value is unknown: it is the rest of the line.
                 unknown[key] = " ".join(words)
                 break
             if key in values:
@@ -293,7 +293,7 @@ def near(key: str) -> str | None:
 
 
 def _length(file: Path, number: int, key: str, words: list[str]) -> int:
-    """How many words the value of a key has, of which these may be the beginning."""
+    """How many words a key's value has; `words` begin with the value."""
     count = _WORDS.get(key, 1)
     if key in _MAPS and words:
         pairs = whole_of(words[0])

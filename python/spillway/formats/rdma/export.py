@@ -106,7 +106,7 @@ class Run:
     def nodes(self) -> tuple[list[int], list[int]]:
         """The simulator's numbers of hosts and of switches, in the order of the scenario.
 
-        They are those of the names `n0`, `n1`, ...; with other names hosts are counted first.
+        They are the numbers in the names `n0`, `n1`, ...; with other names hosts are counted first.
         """
         graph = self.scenario["topology"]
         names = [[row["name"] for row in graph[kind]] for kind in ("host", "switch")]

@@ -15,11 +15,11 @@ PAUSE_BYTES = 43
 """A pause frame on the wire: PPP 14, IPv4 20, and 9."""
 _RESERVE, _RESUME = 4_096, 3_072
 _SHIFT = 3
-"""Ports at the rate of NICs may have 1/8 of the free buffer, those of twice the rate twice that."""
+"""Ports at the rate of NICs may have 1/8 of the free buffer, ports at twice the rate twice that."""
 _TIERS = {1: ("leaf",), 2: ("leaf", "spine"), 3: ("leaf", "aggregation", "core")}
 
 Thresholds = tuple[int, int, float]
-"""From how many bytes on a queue is marked, from how many always, and how likely just before."""
+"""RED's min and max in bytes, and the probability of a mark just below max."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def tiers_of(topology: Topology) -> dict[int, str]:
 def switches_of(
     config: Config, topology: Topology, groups: list[int], plain: bool, notes: list[str]
 ) -> dict[str, Any]:
-    """The keys of `[switch]`, with the first tier's settings and those of others that differ.
+    """The keys of `[switch]`, with the first tier's settings, and other tiers' where these differ.
 
     `groups` are the priority groups of flows, the most frequent one first. What is approximated is
     added to the notes.
@@ -153,7 +153,7 @@ def _differences(
     rules: dict[int, Rules],
     slowest: int,
 ) -> list[str]:
-    """What is said of ports that the settings of their tier do not fit."""
+    """Notes on ports that the settings of their tier do not fit."""
     notes = []
     pairs = {(rate, min(rates)) for rates in ports.values() for rate in rates}
     given = rules[slowest]

@@ -63,7 +63,7 @@ class Pair:
         return self.rtt_ns * self.rate_bps // 10**9 // 8
 
     def alone_ns(self, size_bytes: int, payload: int, header: int) -> int:
-        """What the simulator takes for the completion time of a flow that is alone."""
+        """The completion time that the simulator assumes for a flow that is alone."""
         packets = (size_bytes - 1) // payload + 1
         return self.rtt_ns + (size_bytes + header * packets) * 8 * 10**9 // self.rate_bps
 
@@ -146,7 +146,7 @@ class Paths:
         self._to: dict[int, dict[int, Pair]] = {}
 
     def pair(self, src: int, dst: int) -> Pair:
-        """What is worked out for a sender and a receiver."""
+        """The path of a sender and a receiver."""
         topology = self._topology
         inner = self.towards(topology.switch(dst))[topology.switch(src)]
         return inner.then(topology.link(src), self._payload).then(topology.link(dst), self._payload)
@@ -168,7 +168,7 @@ class Paths:
 
     @cached_property
     def all(self) -> list[Pair]:
-        """Those of all pairs of hosts, but for repetitions."""
+        """The paths of all pairs of hosts, without repetitions."""
         topology = self._topology
         like: dict[tuple[int, int, int], list[int]] = {}
         for host in topology.hosts:

@@ -42,7 +42,7 @@ _ORIGINS = {
     "buffer": "BUFFER_SIZE",
     "headroom": "BUFFER_SIZE",
 }
-"""The keys that those of a scenario come from, by their last or their first step."""
+"""The simulator's keys behind those of a scenario, by the latter's last or first step."""
 _BALANCERS = {2: "DRILL", 3: "CONGA", 6: "LetFlow", 9: "ConWeave"}
 _FAILURES_FROM_NS = 2 * 10**9
 """The simulator counts the time of a failure from its second 2 on."""
@@ -274,7 +274,7 @@ def _rows(source: Source, has_groups: bool) -> list[dict[str, Any]]:
 
 
 def _of_inputs(source: Source, plain: bool) -> list[str]:
-    """What is said of topology and flows."""
+    """Notes on topology and flows."""
     topology, flows = source.topology, source.flows
     notes = []
     if topology.left_over:

@@ -21,7 +21,7 @@ def _bps(config: Config, key: str) -> str:
 
 
 def _us(config: Config, key: str) -> str:
-    """A setting in microseconds, of which the simulator waits whole ones."""
+    """A setting in microseconds, cut to whole ones, since the simulator waits only these."""
     return time_text(1_000 * int(config.number(key)))
 
 
@@ -165,7 +165,7 @@ def _losses(config: Config, plain: bool) -> dict[str, Any]:
 
 
 def _approximate(config: Config, mode: int, notes: list[str]) -> None:
-    """Notes the settings of which not every value is known, where they have another."""
+    """Adds a note for each setting whose value can only be approximated."""
     if mode == _DCQCN:
         for key in _INTERVALS:
             if not (value := config.number(key)).is_integer():

@@ -18,7 +18,7 @@ _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, None: 10**12
 
 
 def whole_of(text: str) -> int | None:
-    """A whole number, at least 0; None if it is none.
+    """The whole number in a text; None if the text is no whole number of at least 0.
 
     >>> whole_of("12"), whole_of("1_000"), whole_of("-1"), whole_of("9" * 5_000)
     (12, None, None, None)
@@ -27,7 +27,7 @@ def whole_of(text: str) -> int | None:
 
 
 def decimal_of(text: str) -> float | None:
-    """A number; None if it is none, or as good as infinite.
+    """The number in a text; None if the text is no number, or too large for a float.
 
     >>> decimal_of("2.5"), decimal_of("-1e3"), decimal_of("1_000"), decimal_of("1e999")
     (2.5, -1000.0, None, None)
@@ -37,7 +37,7 @@ def decimal_of(text: str) -> float | None:
 
 
 def shown(text: str) -> str:
-    r"""What a file has, for messages: not too long, and without characters that are not seen.
+    r"""A file's text as messages show it: not too long, with invisible characters escaped.
 
     >>> print(shown("a\x01b"), shown("9" * 5_000)[55:])
     a\x01b 99999...
@@ -47,7 +47,7 @@ def shown(text: str) -> str:
 
 
 def rate_of(text: str) -> int | None:
-    """A rate in bits per second; None if it is none. `b` stands for bits, `B` for bytes.
+    """A rate in bits per second; None if the text is no rate. `b` means bits, `B` bytes.
 
     >>> rate_of("100Gbps"), rate_of("20.0Mb/s"), rate_of("1MBps"), rate_of("1KiB/s"), rate_of("4G")
     (100000000000, 20000000, 8000000, 8192, None)
@@ -61,7 +61,7 @@ def rate_of(text: str) -> int | None:
 
 
 def time_ps_of(text: str) -> int | None:
-    """A time in picoseconds; None if it is none. Without a unit it is in seconds.
+    """A time in picoseconds; None if the text is no time. Without a unit it is in seconds.
 
     >>> time_ps_of("1000ns"), time_ps_of("0.001ms"), time_ps_of("2"), time_ps_of("1h")
     (1000000, 1000000, 2000000000000, None)

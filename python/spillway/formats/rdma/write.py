@@ -83,7 +83,7 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """What happens within it is done by one process at a time."""
+    """A context in which only one process is at a time."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         # Not all file systems lock folders.

@@ -136,12 +136,12 @@ class AgentEnv(gymnasium.Env[NDArray[np.float32], int]):
         self._network.close()
 
     def _share(self, bytes: NDArray[Any]) -> float:
-        """The time that bytes take on the line, over the interval."""
+        """The time that bytes take on the line, as a share of the interval."""
         return int(bytes.sum()) * self._ps_per_byte / self.interval_ps
 
 
 def _check_port(port: str, scenario: Scenario) -> None:
-    """Whether it is one port of one switch."""
+    """Refuses what is not one port of one switch."""
     name = f"{port}.sent_bytes"
     if np.ndim(Simulation(scenario).observe([name])[name]) > 0:
         raise ScenarioError(f"{port} is not one port", 'for one: "switch.leaf0.port.0"')

@@ -33,7 +33,7 @@ def _episode(env: AgentEnv, act: Act, seed: int) -> float:
 
 
 def of_model(env: AgentEnv, model: Model, seeds: Iterable[int]) -> NDArray[np.float64]:
-    """The same of a model, which must be of the environment's kind."""
+    """The mean rewards of a model, which must be of the environment's kind."""
     actions = [model.setting(action) for action in range(len(model.actions))]
     own = (model.history, model.interval_ps, model.ranges.tolist(), actions)
     variant = env.variant
@@ -47,7 +47,7 @@ def of_model(env: AgentEnv, model: Model, seeds: Iterable[int]) -> NDArray[np.fl
 
 
 def of_setting(env: AgentEnv, action: int, seeds: Iterable[int]) -> NDArray[np.float64]:
-    """The same of one action, which is static RED."""
+    """The mean rewards of one action that never changes, which is static RED."""
     return rewards(env, lambda _: action, seeds)
 
 
@@ -57,8 +57,8 @@ class Tried:
 
     Attributes:
         name: "action 61", or a model's name.
-        setting: the action's; None of a model.
-        rewards: for each seed of the search; empty of a model.
+        setting: the action's setting; None for a model.
+        rewards: for each seed of the search; empty for a model.
         confirmed: for each seed of the confirmation; empty if it was not confirmed.
     """
 
@@ -77,7 +77,7 @@ class Search:
 
     @property
     def best(self) -> Tried:
-        """The best on the seeds of the confirmation, of those that were best in the search."""
+        """Of the confirmed actions, the best on the seeds of the confirmation."""
         return self.actions[0]
 
 
@@ -95,10 +95,10 @@ def best_action(
 
     Args:
         place: the scenario and the port.
-        variant: whose actions and reward.
+        variant: the variant, which has the actions and the reward.
         seeds: the scenario's seeds in the search.
-        confirm_seeds: those on which the best few are compared, and the models.
-        confirmed: how many these few are.
+        confirm_seeds: the seeds on which the best few actions and the models are compared.
+        confirmed: how many actions are compared on them.
         models: trained agents, with their names.
         say: called after each action with the number of those done, and of all.
     """

@@ -54,7 +54,7 @@ class DoubleDQN(DQN):  # type: ignore[misc]  # Without the extra its base is unk
         return values.argmax(dim=1).numpy(), state
 
     def train(self, gradient_steps: int, batch_size: int = 32) -> None:
-        """Some steps of gradient descent, each on a batch of what was seen."""
+        """Some steps of gradient descent, each on a batch of past transitions."""
         self._update_learning_rate(self.policy.optimizer)
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env)
@@ -84,7 +84,7 @@ def run(
     every: int,
     looked: Looked,
 ) -> None:
-    """Trains for some decisions. `looked` is called before the first, and after every so many."""
+    """Trains for `steps` decisions. Calls `looked` at the start and every `every` decisions."""
     torch.set_num_threads(1)
     agent = DoubleDQN(
         "MlpPolicy",

@@ -32,9 +32,9 @@ class Model(ModelFile):
     """An agent that has been trained. `content` is its file's bytes.
 
     A file is safetensors: metadata, all of them texts, with `crc32` (as in forests), `format`
-    "spillway-acc", `version` "1", `interval_ps`, `history`, and of what the agent was made; and
-    arrays: `ranges` (6,) and `actions` (n, 3) of f64, `layer0.weight` (outputs, inputs),
-    `layer0.bias` (outputs,), `layer1.weight` ... of f32.
+    "spillway-acc", `version` "1", `interval_ps`, `history`, and how the agent was made; and arrays:
+    `ranges` (6,) and `actions` (n, 3) of f64, `layer0.weight` (outputs, inputs), `layer0.bias`
+    (outputs,), `layer1.weight` ... of f32.
     """
 
     _what = "a model"
@@ -72,7 +72,7 @@ class Model(ModelFile):
                 rate, and the setting's three.
             interval_ps: The time between decisions in picoseconds.
             history: How many intervals are observed.
-            provenance: Of what it was made: the command, versions, and so on, as texts.
+            provenance: How it was made: the command, versions, and so on, as texts.
 
         Raises:
             ScenarioError: The shapes do not fit together, or a number is out of its range.
@@ -102,7 +102,7 @@ class Model(ModelFile):
 
     @property
     def provenance(self) -> dict[str, str]:
-        """Of what it was made: the command, versions, and so on."""
+        """How it was made: the command, versions, and so on."""
         return {key: text for key, text in self._metadata.items() if key not in _OWN}
 
     @property
@@ -120,7 +120,7 @@ class Model(ModelFile):
     def choose(self, state: NDArray[np.float32]) -> int:
         """The action of the greatest value, the first of equals.
 
-        What has overflown to no number is not chosen.
+        A value that has overflown to NaN is not chosen.
         """
         values = self.values(state)
         return int(np.where(np.isnan(values), -np.inf, values).argmax())
@@ -154,7 +154,7 @@ def outputs(layers: Sequence[Layer], state: NDArray[np.float32]) -> NDArray[np.f
                 values = np.fmax(values, np.float32(0))
             sums = bias.copy()
             for column, value in zip(weight.T, values, strict=True):
-                # What is 0 adds nothing, even times what has overflown.
+                # An input of 0 adds nothing, even if its weight is infinite.
                 if value != 0:
                     sums += value * column
             values = sums

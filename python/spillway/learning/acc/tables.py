@@ -50,7 +50,7 @@ def would_set(model: Model) -> list[tuple[str, Setting]]:
 
 
 def model(chosen: Model) -> RenderableType:
-    """A model's shape, of what it was made, and what it would set."""
+    """A model's shape, how it was made, and what it would set."""
     table = properties(
         [
             ("network", chosen.shape),

@@ -23,7 +23,7 @@ from spillway.run.run import prepared
 LAST, BEST = "last", "best"
 """Which network is kept: that of the last step, or the best of those that were evaluated."""
 _LARGEST_SEED = 2**32 - 1
-"""Of the learner's random numbers."""
+"""The largest seed of the learner's random numbers."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def train(
         variant: What the agent observes, may set, and is rewarded for.
         steps: Decisions; with 0 the network stays as it was drawn.
         seeds: The scenario's seeds, of which each episode draws one.
-        evaluation_seeds: Those of evaluation; without them the first four of `seeds`.
-        training_seed: That of the network's first weights, the batches and the exploration.
+        evaluation_seeds: The seeds of evaluations; by default the first four of `seeds`.
+        training_seed: The seed of the network's first weights, the batches and the exploration.
         settings: The numbers of the learner; by default those of `Settings()`.
         evaluate_every: Decisions between evaluations.
         keep: "best", the best network of those that were evaluated after the first, or "last".
@@ -156,7 +156,7 @@ def train(
         )
         reward = float(evaluation.of_model(apart, model, looked).mean())
         curve.append(Look(done, exploration, training_reward, reward))
-        # What was drawn is no choice once something has been learned.
+        # The untrained network is replaced at the next look, whatever the reward.
         if best is None or best[0].steps == 0 or keep == LAST or reward > best[0].reward:
             best = curve[-1], model
         say(curve[-1])
@@ -216,9 +216,9 @@ def command(
     evaluate_every: int,
     keep: str,
 ) -> str:
-    """The command that trains the same agent; of a scenario that is a file, its name without path.
+    """The command that trains the same agent. A file is named without its path.
 
-    What is neither a name nor a file is told by the scenario's own name.
+    A scenario that is neither a file nor a bundled one appears under its own name.
     """
     is_named = isinstance(place.scenario, str | Path) and "\n" not in str(place.scenario)
     told = Path(str(place.scenario)).name if is_named else _name(place)

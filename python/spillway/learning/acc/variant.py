@@ -144,8 +144,8 @@ class Interval:
 
     Attributes:
         queue_bytes: the mean over time of the bytes that wait.
-        sent: the time on the line of the bytes sent, over the interval.
-        marked: the same of the bytes marked.
+        sent: the time on the line of the bytes sent, as a share of the interval.
+        marked: the same for the bytes marked.
         setting: RED's min and max in bytes and max_probability while it lasted.
     """
 

@@ -35,7 +35,7 @@ def load(places: Iterable[str | Path]) -> list[Job]:
     """The jobs in files, or in all files `d_*.csv` of folders.
 
     Raises:
-        ScenarioError: a file cannot be read, or its columns are those of no kind of job.
+        ScenarioError: a file cannot be read, or its columns fit no kind of job.
     """
     return [job_of(file) for file in find(places)]
 
@@ -81,7 +81,7 @@ def job_of(file: Path) -> Job:
 
 
 def read_csv(file: Path) -> pa.Table:
-    """The table in a CSV file; a pointer of Git LFS is told as such."""
+    """The table in a CSV file; a pointer of Git LFS is refused as such."""
     check_plain(file)
     try:
         with file.open("rb") as content:
@@ -110,7 +110,7 @@ def read_csv(file: Path) -> pa.Table:
 
 
 def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.NDArray[np.float64]:
-    """A column of finite numbers; `before` lines are above its first in the file."""
+    """A column of finite numbers; the file has `before` lines above the first of them."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise ScenarioError(f"{file}: column {name}: {kind} values are not numbers")

@@ -170,8 +170,8 @@ class Model(ForestModel):
 
 
 _Sizes = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64], int], dict[str, npt.NDArray[Any]]]
-"""What a file has of sizes, of all flows; of the leaves that they reach, one for each tree; and of
-the number of nodes.
+"""Makes a file's arrays about sizes from: the sizes of all flows; the leaf that each reaches in
+each tree; the number of nodes.
 """
 
 

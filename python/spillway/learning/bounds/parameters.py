@@ -48,7 +48,7 @@ class Observation:
     ram_noise: float = 0.02
     cpu_noise: float = 0.05
     ram_base_bytes: float = 1e9
-    """Resident without a partition."""
+    """Resident memory without a partition."""
     ram_per_partition: float = 1.5
     socket_bytes: int = 4_194_304
     """The most that waits in a sender's socket buffers."""
@@ -64,7 +64,7 @@ class JobParameters:
     """A kind of job. Ranges are drawn from evenly, those of bytes evenly on the scale of log."""
 
     jobs: int
-    """How many there are, unless one asks for others."""
+    """How many jobs there are, unless another number is asked for."""
     workers: tuple[int, int] = (4, 8)
     iterations: tuple[int, int]
     fan_out: tuple[int, int]
@@ -80,7 +80,7 @@ class JobParameters:
     compute_noise: float = 0.10
     """Standard deviation of the log of the time for which a worker computes."""
     pause_ms: float = 0.5
-    """Between two phases."""
+    """The time between two phases."""
     gap_ms: float = 20.0
     """The mean time between the starts of two jobs in a list of flows; exponential."""
     seen: Observation = field(default=Observation())

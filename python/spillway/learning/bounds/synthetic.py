@@ -95,7 +95,7 @@ class _Plan:
         self.receivers = [self._others(worker) for worker in range(1, self.workers + 1)]
         self.free_ms = [0.0] * (self.workers + 1)
         self.flows: list[tuple[float, ...]] = []
-        """Of each flow the fields of `_FLOW`."""
+        """For each flow the fields of `_FLOW`."""
         clock = 0.0
         for _ in range(iterations):
             for phase in parameters.phases:
@@ -196,9 +196,9 @@ class _Plan:
             noise: npt.NDArray[np.float64] = np.exp(deviation * draws.standard_normal(len(flows)))
             return np.round(values * noise)
 
-        # Of the network is seen what it has carried in the window before a start, which is open at
-        # its begin. A flow counts as sent when it starts, if it comes earlier in the list, and as
-        # received when its sender's line has sent it.
+        # What is seen of the network is what it has carried in the window before a start, without
+        # the window's first instant. A flow counts as sent when it starts, if it comes earlier in
+        # the list, and as received when its sender's line has sent it.
         since = start - observation.network_window_ms
         number = np.arange(len(flows))
         first = np.searchsorted(start, since, side="right")
@@ -245,7 +245,8 @@ def _carried(
 ) -> npt.NDArray[np.float64]:
     """For every flow the bytes that were carried at its place after `since`, up to `until`.
 
-    Flows of these sizes are carried `at` a place, each at once, `when` it is told.
+    `size`, `at` and `when` say what is carried: how many bytes, where, and when. Each flow is
+    carried in one instant.
     """
     found = np.zeros(len(place))
     for own in np.unique(place):

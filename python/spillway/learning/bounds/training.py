@@ -22,7 +22,7 @@ from spillway.learning.models import check_known, versions
 
 SPLITS = ("jobs", "flows")
 CALIBRATION_SHARE = 0.2
-"""The part of what is there to train on that is kept back for a calibration."""
+"""The part of the flows for training that is kept back for a calibration."""
 MOST_TREES, MOST_DEPTH, MOST_WINDOW = 10_000, 64, 100
 
 
@@ -37,7 +37,7 @@ class Scores:
     """Bounds compared with sizes.
 
     A flow is bounded if its bound is at most its size; else it is out-bound, in the words of
-    QCLIMB's slides. What no flow tells of is None.
+    QCLIMB's slides. A number for which there are no flows is None.
 
     Attributes:
         flows: all flows.
@@ -82,8 +82,8 @@ class Errors:
 
     Attributes:
         far_off: flows whose size is more than `FAR_BYTES` from the predicted one.
-        too_high: flows that are predicted larger than they are, in whole bytes, to which a bound is
-            cut.
+        too_high: flows whose prediction, cut to whole bytes as a bound would be, is above their
+            size.
         median: the median of |predicted - size| / size.
     """
 
@@ -189,7 +189,7 @@ def train(
         "seed": seed,
         "versions": versions(),
     }
-    # Without a calibration Flux's scheme and the others are told as they are.
+    # Without a calibration these models stay as they are: their factor is 1.
     models = {each: Model.of(grown, each, quantile=quantile, training=told) for each in METHODS}
     if miss_rate is not None:
         apart, sizes = inputs[parts["calibration"]], size[parts["calibration"]]

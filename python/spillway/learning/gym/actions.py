@@ -67,7 +67,7 @@ class Ranges:
 
     @property
     def keys(self) -> list[str]:
-        """What is set."""
+        """The keys that an action sets."""
         return [each.key for each in self.ranges]
 
 
@@ -116,8 +116,8 @@ class Setter:
         {'a': '6', 'b': '10.0'}
 
         Raises:
-            ScenarioError: it is no action of the space. Ranges take numbers beyond their ends, too,
-                as the ends.
+            ScenarioError: the action is not in the space. Numbers beyond the ends of a range count
+                as its ends.
         """
         values: list[object]
         if isinstance(self.actions, Table):
@@ -134,8 +134,8 @@ class Setter:
     def extremes(self) -> list[Numbers]:
         """Actions that show whether all can be set.
 
-        They are every row; or both ends of the ranges, and each range at its other end beside
-        these, so that any two of them meet at all their ends.
+        For a table: every row. For ranges: all low, all high, and each of both with one range at
+        its other end. So any two ranges are tried at all four pairs of ends.
         """
         places = len(self.places)
         if isinstance(self.actions, Table):

@@ -196,7 +196,7 @@ class NetworkEnv(gymnasium.Env[Observation, Any]):
         if seed not in self._warm:
             simulation = self._new(seed)
             frames = []
-            # The first look begins what is counted; it is of no interval.
+            # The first look only starts the counts; it covers no interval.
             for place in reversed(range(self._history + 1)):
                 time = self._begin - place * self._interval
                 if time > 0 and not simulation.run_until(time):

@@ -38,7 +38,7 @@ def _of_none(reduce: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _extreme(reduce: Callable[[Any], Any], choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Of one argument the reduction, of two the choice between them."""
+    """With one argument its reduction, with two the choice between them."""
     of_one = _of_none(reduce)
     return lambda first, *second: choose(first, second[0]) if second else of_one(first)
 

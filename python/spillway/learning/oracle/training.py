@@ -322,7 +322,7 @@ _WITHOUT_DROPS = "none of the packets that were kept back to test on was dropped
 
 
 def _warn_without_drops(found: Mapping[str, Scores | None]) -> None:
-    """Warns of scores on what was kept back without drops, by models' names if they have any."""
+    """Warns of scores on test data without drops, with the models' names if they have any."""
     names = [name for name, scores in found.items() if scores is not None and not scores.drops]
     if names:
         text = (
@@ -335,7 +335,7 @@ def _warn_without_drops(found: Mapping[str, Scores | None]) -> None:
 
 @contextlib.contextmanager
 def _warned_of_later() -> Iterator[None]:
-    """Trainings within it do not warn that nothing was dropped in what they kept back."""
+    """A context in which trainings do not warn of test data without drops."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _WITHOUT_DROPS, ScenarioWarning)
         yield

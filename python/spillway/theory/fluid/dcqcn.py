@@ -93,7 +93,7 @@ class Dcqcn:
 
     @property
     def duration_s(self) -> float:
-        """For how long it is followed: ten times as long as alpha remembers."""
+        """How long the model is followed: ten times as long as alpha remembers."""
         return 10 * self.alpha_timer_s / self.g
 
     def _rise(self, at: Bottleneck) -> float:

@@ -1,7 +1,6 @@
 """Models and the packet simulator, side by side, at several settings.
 
-In the packet simulator the same flows are those of a star whose senders share the line to one
-receiver.
+In the packet simulator the same flows run in a star, whose senders share the line to one receiver.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def sender(
             sends whole packets.
 
     Raises:
-        ScenarioError: A name is not known, `g` is out of its range, or DCQCN is given what it has
-            not.
+        ScenarioError: A name is not known, `g` is out of its range, or DCQCN is given an option
+            that it does not have.
     """
     check_known("sender", kind, SENDERS)
     check_known("cuts", cuts, CUTS)
@@ -160,7 +160,7 @@ def trajectory(model: Sender, at: Bottleneck, point: FixedPoint | None = None) -
     mean = float(last.mean())
     fate: Fate = "steady"
     if amplitude > _STEADY * max(mean, 1.0):
-        # What oscillates keeps its amplitude, and comes back to where it was.
+        # An oscillating queue keeps its amplitude, and comes back to where it was.
         is_kept = amplitude > 0.8 * float(np.ptp(before) / 2)
         drift = abs(mean - float(before.mean()))
         fate = "oscillates" if is_kept and drift < 0.5 * amplitude else "unsettled"

@@ -117,7 +117,7 @@ class _Windows(ABC):
         return (max(state[0], self.least(at)), *state[1:-1], max(state[-1], 0.0))
 
     def rtts(self, window: float) -> float:
-        """For how many round trips it is followed: a window grows by a packet in each at most."""
+        """How many round trips the model is followed: a window gains at most a packet in each."""
         return min(max(_LEAST_RTTS, 10 * window), _MOST_RTTS)
 
 

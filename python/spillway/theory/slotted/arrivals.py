@@ -75,7 +75,7 @@ class Arrivals:
             slots: For every slot, the ports of its packets, in the order in which these arrive.
 
         Raises:
-            ScenarioError: A number is out of range, or none.
+            ScenarioError: A number is out of range, or is no whole number.
         """
         hint = "for one: [[0, 0], [], [1]]"
         listed = [list(items(packets, "ports", hint)) for packets in items(slots, "slots", hint)]

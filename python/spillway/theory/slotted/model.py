@@ -71,8 +71,8 @@ def run(
 ) -> Outcome:
     """Runs a sharing policy over arrivals.
 
-    Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue (see
-    the studies of Credence).
+    In this example Credence sends fewer packets than Lemma 1 of its paper says, by any rule that
+    chooses the longest queue. `lemma1` counts such examples.
 
     >>> arrivals = Arrivals.of_slots(3, [[1, 1, 2], [1]])
     >>> labels = [True, False, False, False]
@@ -162,7 +162,7 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
         seed: The seed of random choices.
 
     Raises:
-        ScenarioError: The probability is none, or labels are neither true nor false.
+        ScenarioError: The probability is not in [0, 1], or a label is neither true nor false.
     """
     check_probability(probability)
     given = _labels(labels, np.size(labels))

@@ -39,7 +39,7 @@ class Found:
         levels: the number of levels (K).
         objective: the objective that was asked for.
         optima: the best thresholds under every objective.
-        one_queue: no thresholds.
+        one_queue: a single queue, which has no thresholds.
         published: published thresholds that make as many levels.
     """
 
