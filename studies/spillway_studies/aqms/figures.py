@@ -85,7 +85,7 @@ class Network:
 
 
 _GAINS = {"alpha": 0.125, "beta": 1.25}
-"""PIE's, per second, in RFC 8033."""
+"""PIE's gains per second in RFC 8033."""
 
 
 def name(transport: str, aqm: str) -> str:
@@ -122,7 +122,7 @@ ABOUT = (
 )
 
 TOLD = ("fct_slowdown.", "drops.", "marks")
-"""How the numbers begin that the page tells of single runs."""
+"""The beginnings of the paths of numbers that the page shows of single runs."""
 
 
 # Networks, at two loads each ----------------------------------------------------------------------
@@ -134,7 +134,7 @@ MESSAGES = replace(WEBSEARCH, flows=2_000)
 def scales(
     quick: str, page: str, full: str, seeds: tuple[int, ...] = (1, 2, 3)
 ) -> dict[str, Scale]:
-    """How much is run; the seeds are the page's."""
+    """How much is run at each scale; `seeds` are those of the scale `page`."""
     return {
         "quick": Scale((1, 2), (quick,)),
         "page": Scale(seeds, (page,)),

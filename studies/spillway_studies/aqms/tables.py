@@ -39,14 +39,14 @@ NETWORKS = {
 FIGURES = {figure.short_name: figure for figure in figures.FIGURES}
 
 SLOWDOWNS = (("short", "p99"), ("short", "mean"), ("long", "mean"), ("all", "mean"))
-"""What tables tell of classes."""
+"""The classes, and the numbers of each, that tables show."""
 INCAST = ("incast", "p99")
-"""The same where there are incasts."""
+"""What tables also show where there are incasts."""
 COMPARED = (("short", "p99"), ("long", "mean"))
-"""What an AQM is judged by: the one may cost the other."""
+"""The numbers that an AQM is judged by: a gain in one may cost the other."""
 
 BASE = "ecn"
-"""What the others are compared with, seed by seed."""
+"""The AQM that the others are compared with, seed by seed."""
 PAIRS = (
     f"In pairs: over that under `{BASE}` with the same flows and transport, seed by seed; their "
     "mean, the least and the greatest."
@@ -95,7 +95,7 @@ def under(results: Results, transport: str) -> Results:
 
 
 def regrets(points: Points, transport: str) -> str:
-    """How many times the best AQM's under a transport; last the worst of all points."""
+    """The regrets of every AQM under a transport; last its greatest one over all points."""
     own = {name: under(results, transport) for name, results in points.items()}
     columns = {
         f"{name}: {of} {percentile}": partial(regret_of, results, f"fct_slowdown.{of}", percentile)
@@ -122,7 +122,7 @@ def pairs(results: Results) -> str:
 
 
 def block(name: str) -> str:
-    """What the page has of a figure."""
+    """The page's block about a figure."""
     published = Published(FIGURES[name])
     tables = [
         f"**{label.capitalize()}**\n\n{table(each)}\n\n{PAIRS}\n\n{pairs(each)}"

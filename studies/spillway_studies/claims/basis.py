@@ -1,4 +1,4 @@
-"""What the results of a function hang on besides its arguments."""
+"""What the results of a function depend on besides its arguments."""
 
 import importlib
 import inspect
@@ -21,12 +21,12 @@ EVERYTHING = ("",)
 
 @dataclass(frozen=True)
 class Basis:
-    """What the results of a function hang on."""
+    """What the results of a function depend on."""
 
     results: int
     """Its results number, which rises when its results change."""
     on: tuple[str, ...]
-    """What of the simulator it calls: how the names of results numbers begin."""
+    """The parts of the simulator that it calls: how the names of their results numbers begin."""
     libraries: tuple[str, ...]
     """Libraries whose versions count: those that train."""
     files: tuple[str, ...]
@@ -43,7 +43,9 @@ def results(
     libraries: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
-    """Says what the results of a function hang on; of a function of a run's result, nothing else.
+    """Notes what the results of a function depend on besides its arguments.
+
+    A function of a run's result needs only the `number`.
 
     `number` rises whenever the function returns something else for the same arguments: kept
     results are found by it. `tests/test_baseline.py` notices.
@@ -64,7 +66,7 @@ def named(function: str) -> Callable[..., Any]:
 
 
 def of(function: str) -> dict[str, Any]:
-    """What the results of the function that `module:function` names hang on, for keys.
+    """What the results of the function that `module:function` names depend on, for keys.
 
     Raises `ScenarioError` if nothing says so.
     """

@@ -48,7 +48,7 @@ def claims(summary: Summary, variant: str = "") -> Block:
 
 
 def choices(summary: Summary, **at: str) -> Block:
-    """The same claims under one choice after another, a row for each; those at some point."""
+    """The same claims under each choice, a row for each choice; with `at` only those at a point."""
     rows = _found(
         summary,
         "claims",
@@ -81,7 +81,7 @@ def choices(summary: Summary, **at: str) -> Block:
 
 
 def grid(summary: Summary, metric: str, formula: str) -> Block:
-    """A claim at points of two coordinates: a column for each of the first, a row of the second."""
+    """A claim over two coordinates: a column for each value of the first, a row for the second."""
     wanted = (metric, formula)
     rows = _found(summary, "claims", lambda row: (row["metric"], row["formula"]) == wanted)
     note = f"{metric}: {formula}. Bold: not what is claimed, by its interval."
@@ -159,6 +159,6 @@ def _cpu(seconds: float) -> str:
 
 
 def _choice(row: Row) -> str:
-    """What is chosen; a variant that names a scheme before the choice is told by its column."""
+    """What is chosen, without the scheme that a variant may name first: it has its own column."""
     variant, over = row["variant"], row["over"]
     return str(over if not variant or variant.endswith(f", {over}") else variant)

@@ -46,7 +46,7 @@ class Comparison:
         return Measured(number, self._of_ratio(new.replicates / old.replicates))
 
     def _of_ratio(self, ratio: Any) -> Any:
-        """The number, by what `new` is over `old`."""
+        """The number, given the ratio of `new` to `old`."""
         return ratio
 
 
@@ -214,7 +214,7 @@ class AtLeast(Rule):
 
 
 class Beside(Rule):
-    """The paper's number is of traffic that is not to be had: ours stands beside it, unjudged."""
+    """The paper's number is for traffic that is not available: ours stands beside it, unjudged."""
 
     def __init__(self, paper: float | None = None) -> None:
         text = "of other traffic than the paper's: not comparable"
@@ -244,9 +244,9 @@ class Estimate:
 
 
 def judge(rule: Rule, found: Estimate) -> Verdict:
-    """By the whole interval. If it is neither inside nor outside, or missing: undecided.
+    """The verdict, by the whole interval: undecided if that is partly inside, or missing.
 
-    What every number would confirm is not comparable.
+    A claim that every number would confirm is not comparable.
     """
     if rule.ends == EVERY_NUMBER:
         return Verdict.NONE

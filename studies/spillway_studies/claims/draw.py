@@ -176,7 +176,7 @@ class Distributions:
 class Variants:
     """Metrics of every scheme under a list of variants, and how one scheme's decisions divide.
 
-    The latter may be omitted.
+    The decisions may be omitted.
 
     Points of further axes become further rows of panels.
     """

@@ -41,12 +41,12 @@ class Figure:
     is_of_paper: bool = True
     """Whether it is in the paper; `spillway reproduce PAPER` leaves out others about it."""
     told_by: Literal["losses", "marks", "anything"] = "losses"
-    """What shows that schemes can differ at a point: packets lost; or packets lost or marked; or
-    nothing need show it.
+    """What shows that schemes can differ at a point: losses; losses or marks ("marks"); or nothing
+    is needed ("anything").
     """
 
     tells: tuple[str, ...] = ()
-    """How the numbers of single runs begin that its page tells."""
+    """The beginnings of the paths of numbers that its page shows of single runs."""
 
     def scale(self, name: str) -> Scale | None:
         """How much of it is run at a scale; a figure without a `page` scale is quick there."""

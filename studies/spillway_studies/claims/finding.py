@@ -32,7 +32,7 @@ class Finding:
     uninformative: int
     """The number of points at which nothing was lost under any scheme."""
     exploratory: str
-    """What of claim, schemes or points was chosen after seeing their numbers."""
+    """The parts of claim, schemes and points that were chosen after seeing their numbers."""
 
     @property
     def document(self) -> dict[str, Any]:

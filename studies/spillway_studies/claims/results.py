@@ -88,7 +88,8 @@ class Results:
     def distribution(self, place: int, scheme: str, name: str) -> tuple[list[float], ...]:
         """Slowdowns of a class, and the shares of flows that have at most, and at least, as much.
 
-        Of many flows there are some, all over the range and towards its end.
+        If there are many flows, the result has a selection: all over the range, and more at its
+        end.
         """
         found = np.sort(together(self.at(place, scheme), name))
         total = len(found)
@@ -113,8 +114,8 @@ class Results:
     def is_informative(self, place: int) -> bool:
         """Whether anything was lost under some scheme; always true if drops are not counted.
 
-        In figures that marks tell of, it is enough if something was marked; in those that anything
-        tells of, all points are informative.
+        If the figure is `told_by` "marks", it is enough that something was marked; if by
+        "anything", all points are informative.
         """
         if self.figure.told_by == "anything":
             return True

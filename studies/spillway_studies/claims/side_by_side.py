@@ -1,4 +1,4 @@
-"""What the pages have in common that put all schemes of some kind side by side.
+"""What pages that put all schemes of a kind side by side have in common.
 
 Tables come out of the published numbers of runs; a scheme is a policy, or an AQM under a
 transport.
@@ -27,18 +27,18 @@ Json = dict[str, Any]
 Row = Mapping[str, Any]
 """The numbers of a run by their dotted path, and its scheme and seed."""
 Number = Callable[[Row], float | None]
-"""How a number is taken from those of a run."""
+"""Takes one number from those of a run."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What has come of a point: runs by scheme."""
+    """The results of a point: runs by scheme."""
 
     runs: Mapping[str, Sequence[Row]]
 
     @property
     def schemes(self) -> list[str]:
-        """In their order."""
+        """The schemes, in their order."""
         return list(self.runs)
 
     def each(self, scheme: str, number: Number) -> list[float]:
@@ -47,7 +47,7 @@ class Results:
         return [value for value in found if value is not None]
 
     def mean(self, scheme: str, number: Number) -> float | None:
-        """Over the seeds."""
+        """The mean of a number over the seeds."""
         found = self.each(scheme, number)
         return statistics.mean(found) if found else None
 
@@ -56,7 +56,7 @@ class Results:
         return any(is_few(row.get(f"{of}.count"), percentile) for row in self.runs[scheme])
 
     def regret(self, scheme: str, number: Number) -> float | None:
-        """How many times the least of all schemes a scheme has."""
+        """A scheme's mean, divided by the least mean of all schemes."""
         own, best = self.mean(scheme, number), self.best(number)
         least = None if best is None else self.mean(best, number)
         return own / least if own is not None and least else None
@@ -79,17 +79,17 @@ def is_few(count: float | None, percentile: str) -> bool:
 
 
 def at(path: str) -> Number:
-    """The one at a dotted path."""
+    """The number at a dotted path."""
     return lambda row: row.get(path)
 
 
 def slowdown(of: str, percentile: str) -> Number:
-    """Of a class."""
+    """A class's slowdown."""
     return at(f"fct_slowdown.{of}.{percentile}")
 
 
 def lost(within: str) -> Number:
-    """Packets lost for whatever reason, of counts whose paths begin so."""
+    """Packets lost for any reason: the sum of the counts whose paths begin so."""
     return lambda row: sum(n or 0 for path, n in row.items() if path.startswith(within))
 
 
@@ -124,7 +124,7 @@ def cell(results: Results, scheme: str, of: str, percentile: str) -> str:
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table."""
+    """A table in Markdown."""
     heads = list(heads)
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -152,12 +152,12 @@ def ratios(results: Results, scheme: str, base: str, of: str, percentile: str = 
 
 
 Regret = tuple[float | None, bool]
-"""How many times the best scheme's, and whether that rests on few values."""
+"""A scheme's number divided by the best scheme's, and whether it rests on few values."""
 NO_REGRET: Regret = (None, False)
 
 
 def regret_of(results: Results, of: str, percentile: str, scheme: str) -> Regret:
-    """In a percentile or mean of a class's slowdowns, or of queries; of a scheme that may miss."""
+    """A scheme's regret in a percentile or mean of a class or of queries; it may have no runs."""
     number = at(f"{of}.{percentile}")
     if scheme not in results.runs:
         return NO_REGRET
@@ -167,13 +167,13 @@ def regret_of(results: Results, of: str, percentile: str, scheme: str) -> Regret
 
 
 def greatest(found: Iterable[Regret]) -> Regret:
-    """Of those that are known."""
+    """The greatest of the known regrets."""
     known = [each for each in found if each[0] is not None]
     return max(known, key=lambda each: each[0] or 0.0) if known else NO_REGRET
 
 
 def regret_table(columns: Mapping[str, Callable[[str], Regret]], schemes: Iterable[str]) -> str:
-    """How many times the best scheme's, column by column; last the worst of all of them."""
+    """Every scheme's regrets, column by column; last its greatest one."""
     rows = []
     for scheme in schemes:
         found = [regret(scheme) for regret in columns.values()]
@@ -182,7 +182,7 @@ def regret_table(columns: Mapping[str, Callable[[str], Regret]], schemes: Iterab
 
 
 def times(regret: Regret) -> str:
-    """How many times."""
+    """A regret as text."""
     value, few = regret
     if value is None:
         return "-"
@@ -217,7 +217,7 @@ def printed(file: Path) -> str:
 
 
 def caption(summary: Json) -> str:
-    """How it was made."""
+    """A caption: how the numbers were made."""
     seeds = seeds_in_words(summary["seeds"])
     sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
     return (
@@ -253,4 +253,4 @@ def below_each_other(axis: Axes, names: Sequence[str]) -> None:
 
 
 NOTE = "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in a run"
-"""What such a plot shows."""
+"""The note below such a plot."""

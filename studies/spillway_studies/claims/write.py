@@ -149,7 +149,7 @@ def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:
     for ending, table in tables.items():
         with whole_file(file.with_name(f"{file.name}.{ending}")) as partial:
             parquet.write(table, partial)
-    # The summary comes last: what it tells of is there.
+    # The summary comes last, when all that it mentions is there.
     with whole_file(file.with_name(f"{file.name}.json")) as partial:
         partial.write_text(_in_lines({**summary, "command": command}), encoding="utf-8")
     for ending in _ENDINGS - tables.keys():

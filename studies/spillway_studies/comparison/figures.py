@@ -70,7 +70,7 @@ ABOUT = (
 )
 
 TOLD = ("fct_slowdown.", "query_us.", "goodput_gbps.all", "lost.")
-"""How the numbers begin that the page tells of single runs."""
+"""The beginnings of the paths of numbers that the page shows of single runs."""
 
 
 # The networks ------------------------------------------------------------------------------------

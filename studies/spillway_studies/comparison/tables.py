@@ -39,14 +39,14 @@ CLASSES = {
     "cbm": ("cubic", "dctcp", "incast"),
     "smartbuf": ("short", "long", "incast"),
 }
-"""By network, the classes that are told apart."""
+"""The classes that tables distinguish, by network."""
 SWEEPS = ("load", "burst", "buffer")
 FIGURES = {figure.short_name: figure for figure in figures.FIGURES}
 
 BASE = "dt"
-"""What the others are compared with in a network, seed by seed."""
+"""The policy that the others are compared with in a network, seed by seed."""
 BEST = "lqd"
-"""The same in a sweep: what has nearly the fewest flows with a timeout everywhere."""
+"""The same in a sweep: this policy has nearly the fewest flows with a timeout everywhere."""
 
 
 def query_ms(percentile: str) -> Number:
@@ -95,7 +95,7 @@ def pairs(results: Results, classes: Sequence[str]) -> str:
 
 
 def regrets(networks: Mapping[str, Results]) -> str:
-    """How many times the best policy's, network by network; last the worst of all of them."""
+    """The regrets of every policy, network by network; last its greatest one."""
     columns = {
         f"{name}: {of} p99": partial(regret_of, results, f"fct_slowdown.{of}", "p99")
         for name, results in networks.items()
@@ -137,7 +137,7 @@ def sweep(points: Mapping[str, Results]) -> str:
 
 
 def pairs_of_sweep(points: Mapping[str, Results]) -> str:
-    """Flows with a timeout less those of the best policy with the same flows, seed by seed."""
+    """Flows with a timeout, minus those under `BEST` with the same flows, seed by seed."""
     first = next(iter(points.values()))
     rows = [
         [f"`{policy}`", *(more_timeouts(results, policy) for results in points.values())]
@@ -165,7 +165,7 @@ def size(summary: Json) -> str:
 
 
 def block(name: str) -> str:
-    """What the page has of a network or a sweep."""
+    """The page's block about a network or a sweep."""
     published = Published(FIGURES[name])
     points = load(published)
     if name in SWEEPS:

@@ -76,6 +76,7 @@ def abm(
 ) -> Validation:
     """ABM's program (inet-tub/ns3-datacenter): DT under DCTCP and under Cubic, at load 40%.
 
+    `folder` holds its flows (`flows/flows-LOAD.parquet`) and its output
     (`runs/TRANSPORT-dt-LOAD.parquet`). Flows that never got a connection there are left out.
     `paths` is the number of runs with paths that our own hash draws, `differences` one run for each
     setting that is changed, and `others` runs of other schemes and transports, of which only
@@ -176,9 +177,9 @@ def uncontended_ns(payload: Whole) -> Floats:
 def uncontended(reference: Flows, ours: Flows) -> Json:
     """Compares the flows of the background that fit a first flight with the closed form.
 
-    Told are how many of each side are within the distances `_UNCONTENDED_NS` of it, how many of
-    ours it gives to the picosecond, how many are within the wider distance on both sides, and the
-    median difference of those that are within it on each side.
+    The result tells how many flows of each side are within the distances `_UNCONTENDED_NS` of it,
+    for how many of ours it is right to the picosecond, how many are within the wider distance on
+    both sides, and the median difference of those within that distance on each side.
     """
     fits = ~reference.is_incast & (reference.payload <= _LARGEST)
     expected = uncontended_ns(reference.payload[fits])

@@ -124,7 +124,7 @@ OTHERS = (
 
 
 def run_others(folder: Path, *, jobs: int = 2) -> tuple[list[Json], list[Judged]]:
-    """The published runs of `OTHERS` beside ours of the same flows, and what bounds count of them.
+    """The published runs of `OTHERS` beside ours of the same flows; and what is judged of them.
 
     No bound is on a scheme that is not as in the program.
     """

@@ -240,9 +240,9 @@ def _read_times(file: Path, count: int) -> dict[str, Floats]:
 def _marks(disc: Disc, name: str, senders: int, file: Path) -> Json:
     """The marks of the packets of a trace, the reference's and ours at the same times.
 
-    What `differ` are packets marked on one side only. Of a disc that marks at random only the
-    number of marks is compared: ours is the mean over seeds, and in the `interval` there are 99% of
-    our numbers.
+    `differ` counts packets marked on one side only. For a disc that marks at random only the number
+    of marks is compared: ours is the mean over seeds, and the `interval` contains 99% of our
+    numbers.
     """
     types = dict.fromkeys(("enq_ps", "deq_ps"), "uint64") | dict.fromkeys(
         ("found", "left"), "uint32"

@@ -13,7 +13,7 @@ from spillway_studies.references.published import COMMANDS, published
 
 Json: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = "Mapping[str, str | Callable[[Json], str]]"
-"""By its head: where in a row a column's cells are, such as `mean/ours`, or how one is told."""
+"""Columns by their heads: the path of a cell in a row, such as `mean/ours`, or its function."""
 
 _LATE = "flows_over_least_timeout"
 _NAMES = {
@@ -121,7 +121,7 @@ def _rows(document: Json, path: str) -> Iterator[dict[str, Any]]:
 
 
 def _beside(rows: Iterable[Json], kind: str, cell: Callable[[Json], str]) -> Iterable[Json]:
-    """A row for each run and kind, which has the cells of its percentiles by these."""
+    """A row for each run and kind, with a cell for each percentile, by the percentile."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         one = found.setdefault((row["run"], row[kind]), dict(row))

@@ -140,7 +140,7 @@ def flows_of(
     """Flows in classes. Those of a query have the same start and size.
 
     Args:
-        source: what is told to lack flows.
+        source: what an error about missing flows names.
         size_bytes: their sizes.
         start_us: when they start.
         fct_ns: their completion times.

@@ -88,7 +88,8 @@ def check_flows(
 ) -> None:
     """Refuses flows that cannot be those of a run in a network with so many hosts.
 
-    `source` begins the message; the other names are of columns whose values have a least one.
+    `source` begins the message. `above_0` and `from_0` name the columns whose values must be above
+    0, and at least 0.
     """
     only = f"the network has the hosts 0 to {hosts - 1} only"
     src, dst = column["src"], column["dst"]

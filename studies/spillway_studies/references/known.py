@@ -34,4 +34,4 @@ REFERENCES: Mapping[str, tuple[Compare, Mapping[str, str]]] = {
     "pias": (pias, _NO_OTHERS),
     "rdma": (rdma, _NO_OTHERS | {"paths": "the paths of {name} are known"}),
 }
-"""By name: what compares, and why options have no meaning; `{name}` stands for the reference."""
+"""By name: the function that compares, and why it refuses options; `{name}` is the reference."""

@@ -57,8 +57,8 @@ _PATIENCE = 3
 def linux(folder: Path, *, jobs: int = 2) -> Validation:
     """Linux's TCP over its own queueing disciplines, one bottleneck, without jitter.
 
-    `folder` holds runs.csv, queue.parquet, tcp.parquet and fct.parquet. Every run is run here, and
-    compared are the means over the seeds of a setting.
+    `folder` holds runs.csv, queue.parquet, tcp.parquet and fct.parquet. Every run is repeated here,
+    and the means over the seeds of a setting are compared.
     """
     found, left_out = runs(folder)
     with TemporaryDirectory() as place:
@@ -79,8 +79,8 @@ def linux(folder: Path, *, jobs: int = 2) -> Validation:
 def _rows(pairs: list[tuple[Run, dict[str, float]]]) -> list[Json]:
     """The numbers of a setting: the means over the kernel's seeds, and over ours.
 
-    A number is near, too, within the kernel's own seeds. If there is one run of transfers, their
-    percentiles have 95% bootstrap intervals.
+    A number within the range of the kernel's own seeds is near, too. If there is one run of
+    transfers, their percentiles have 95% bootstrap intervals.
     """
     rows = []
     for name in pairs[0][0].numbers:

@@ -38,10 +38,10 @@ class Setting:
     """What runs with several seeds have in common."""
 
     aqm: str
-    """Such as `pfifo100` or `codel-ecn`."""
+    """Its name, such as `pfifo100` or `codel-ecn`."""
     cc: str
     flows: int
-    """Endless flows."""
+    """The number of endless flows."""
     rtt_ms: float
     rate_mbps: int
     has_hystart: bool
@@ -50,7 +50,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Such as `codel_cubic_n4_rtt20_40M`."""
+        """A name such as `codel_cubic_n4_rtt20_40M`."""
         size = f"_fct{self.size // 1000}k" if self.size else ""
         hystart = "" if self.has_hystart else "_nohs"
         path = f"rtt{self.rtt_ms:g}_{self.rate_mbps}M"
@@ -69,19 +69,19 @@ class Run:
     setting: Setting
     seed: int
     numbers: dict[str, float]
-    """What is compared."""
+    """The numbers that are compared."""
     starts_ms: list[int] = field(default_factory=list)
-    """When each endless flow starts, to a tenth of a second; none if that is not known."""
+    """When each endless flow starts, to a tenth of a second; empty if that is not known."""
     recv_ms: Floats = field(default_factory=lambda: np.array([]))
     """The times of the transfers, until the receiver has the last byte."""
     first_s: float = 0.0
-    """When the first of them starts."""
+    """When the first transfer starts."""
     pauses_ms: list[float] = field(default_factory=list)
-    """How long after the answer to each the next one starts."""
+    """How long after the answer to each transfer the next one starts."""
 
 
 def numbers_of(goodput: float, lengths: Floats, drops: float, marks: float) -> dict[str, float]:
-    """What is compared of endless flows. `lengths` are samples of the queue."""
+    """The compared numbers of endless flows. `lengths` are samples of the queue."""
     return {
         "goodput": goodput,
         "mean queue": float(lengths.mean()),
@@ -92,7 +92,7 @@ def numbers_of(goodput: float, lengths: Floats, drops: float, marks: float) -> d
 
 
 def numbers_of_transfers(times_ms: Floats) -> dict[str, float]:
-    """What is compared of transfers."""
+    """The compared numbers of transfers."""
     return {name: percentile(times_ms, p) for name, p in OF_TRANSFERS.items()}
 
 

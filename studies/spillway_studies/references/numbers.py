@@ -33,12 +33,12 @@ class Verdict(enum.StrEnum):
     near = "agrees"
     """Within the bound: a median is within 5%, a tail within 15%."""
     undecided = "undecided"
-    """It is not, but one number lies within the other's wide 95% interval."""
+    """Beyond the bound, but one number lies within the other's wide 95% interval."""
     in_range = "in range"
-    """It is not, but the reference's lies within the range of our runs."""
+    """Beyond the bound, but the reference's number lies within the range of our runs."""
     outside = "differs"
     told = "told"
-    """It has no bound."""
+    """The number has no bound, so it is shown but not judged."""
 
 
 def within(p: float) -> float:
@@ -60,7 +60,7 @@ def compared(
 
     Args:
         row: what is known of the number, with `reference` and `ours`.
-        bound: how far ours may be off, as a fraction; none if that is only told.
+        bound: the allowed difference as a fraction; None if the number is shown but not judged.
         otherwise: verdicts on what is farther off, each if a number lies in a range; the first that
             holds counts.
     """
@@ -109,7 +109,7 @@ def percentile_name(flows: str, p: float) -> str:
 
 
 def judged(run: str, rows: Iterable[Json], key: str) -> list[Judged]:
-    """Rows as bounds count them; `key` is that of a number's name or, of percentiles, the class."""
+    """Comparisons from rows; `key` has a number's name or, with percentiles, the class."""
     found = []
     for row in rows:
         name = percentile_name(row[key], row["percentile"]) if "percentile" in row else row[key]

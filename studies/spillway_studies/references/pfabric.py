@@ -57,7 +57,8 @@ _HOSTS = 144
 _SPINES = 4
 """The number of spines, among which the reference chooses by sender, receiver and flow."""
 _IN_RACK, _SPRAYED = -1, -2
-"""The spines that the reference gives to flows that need none, and whose packets take all."""
+"""Codes in the column `core`: -1 for a flow within a rack, -2 for a flow whose packets are sprayed.
+"""
 _TYPES = dict.fromkeys(("id", "src", "dst", "size_bytes", "start_ns"), "int64") | {
     "recv_fct_ns": "double",
     "data_drops": "int64",
@@ -66,7 +67,7 @@ _TYPES = dict.fromkeys(("id", "src", "dst", "size_bytes", "start_ns"), "int64") 
 """The columns of every flow."""
 _LAYOUT = "the flows of a run are in flows_RUN.parquet, small cases in micro_cases.csv"
 _CUT_THROUGH = "cut"
-"""What the name of a run has whose switches send packets on before they have them."""
+"""Part of the names of runs with cut-through switches."""
 _SMALL = "micro_cases.csv"
 
 
@@ -187,7 +188,7 @@ def _check(source: str, flows: pa.Table) -> None:
 
 
 def _is_sprayed(flows: pa.Table) -> bool:
-    """Whether packets of a flow took all spines, and not one that is known."""
+    """Whether packets of a flow were sprayed over all spines, and did not take a known one."""
     core = flows["core"].to_numpy()
     across = core[core != _IN_RACK]
     return len(across) > 0 and bool((across == _SPRAYED).all())
@@ -326,8 +327,9 @@ def _tables(name: str, run: Json) -> list[Table]:
 def _case(name: str, flows: pa.Table, here: Outcome, ports_first: Outcome) -> Json:
     """Compares a case, of which we have two runs: the second with ports that choose first.
 
-    Every flow must complete in the same nanosecond if ours do so in both runs, since then the case
-    hangs on no tie: whether ports choose before what arrives at that moment is queued.
+    If our flows complete in the same nanosecond in both runs, the case depends on no tie, that is,
+    on whether ports choose before a packet that arrives at the same moment is queued. Then the
+    reference's must do so, too.
     """
     there = _of_reference(flows)
     hangs_on_no_tie = bool((here.fct_ns == ports_first.fct_ns).all())

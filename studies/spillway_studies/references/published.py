@@ -34,17 +34,17 @@ _UNTOLD = {
     *("packet_hops", "residual_ns", "reference_interval", "reference_interval_us"),
     *("aqm", "cc", "rtt_ms", "rate_mbps", "has_hystart", "seeds"),
 }
-"""What no table shows."""
+"""The parts of documents that no table shows."""
 _UNTOLD_OF = {
     "drawn": {"percentiles", "flow_by_flow", "uncontended", "flows_with_timeout"},
     "differences": {"uncontended", "flows_with_timeout"},
 }
-"""And what none shows of further runs."""
+"""The parts of further runs that no table shows either."""
 _DIGITS = 7
 
 
 def check(name: str, *, paths: int, differences: bool, others: bool) -> None:
-    """Whether a validation has all that the page shows.
+    """Refuses a validation that does not have exactly what the page shows.
 
     Raises:
         ScenarioError: it has less, or more.

@@ -45,7 +45,7 @@ from spillway_studies.references.validation import Validation, run_each, validat
 _MOVED = 10
 """Runs in which every start is moved by less than a microsecond, and marks are drawn anew."""
 _LEAST_PAUSES = 100
-"""With fewer pauses in the reference their number and time are told, but not judged."""
+"""With fewer pauses in the reference their number and time are shown, but not judged."""
 _PAUSES_WITHIN = 0.15
 _RULE = (
     f"medians, means and goodput within {100 * MEDIAN_WITHIN:g}%, tails and deviations within "
@@ -86,7 +86,7 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
         )
     return validation(
         {
-            # Times of flows that are not complete are none.
+            # The times of incomplete flows are None.
             each["run"]: each | {name: _finite(each[name]) for name in ("numbers", "differences")}
             for each in comparisons
         }
@@ -108,8 +108,8 @@ def _compare(
 ) -> Json:
     """Runs what is needed, and puts the numbers of all runs beside each other.
 
-    Of a number `moved` are the least and the greatest of our runs, those with moved starts
-    included. A number other than of pauses may as well be in that range.
+    A number's `moved` are the least and the greatest of our runs, those with moved starts included.
+    For numbers other than those of pauses, lying in that range also counts as agreement.
     """
     scenario, lacks = plan(reference, place)
     drawn = [(moved(reference, scenario, seed, place), seed) for seed in range(1, _MOVED + 1)]
@@ -174,8 +174,9 @@ def _finite(value: Any) -> Any:
 
 
 Measure: TypeAlias = tuple[str, str, float, float | None]
-"""A number of a run: its name, such as "queue mean", its unit, its value, and how far others may be
-off from it, as a fraction; none if it is only told."""
+"""A number of a run: its name, such as "queue mean", its unit, its value, and the allowed
+difference as a fraction; None if the number is shown but not judged.
+"""
 
 
 def measures(reference: Reference, outcome: Outcome) -> Iterator[Measure]:

@@ -1,6 +1,6 @@
 """The output of a run of the public RDMA simulator: queue, progress, times and pauses.
 
-What cannot be compared for want of something is none, and a line about it is added to `lacks`.
+What cannot be compared because something is missing is None; a line in `lacks` tells why.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ class Completed:
     """The completion times of all flows, in the order of the list."""
 
     fct_ns: Floats
-    """Infinite for a flow that is not complete, and no number for one of which nothing is told."""
+    """Infinite for a flow that is not complete, and NaN for one that the files do not mention."""
     ideal_ns: Floats
-    """What the simulator takes for the time of the flow alone."""
+    """The time that the simulator assumes for the flow alone."""
 
     @property
     def is_known(self) -> Booleans:
-        """Of which flows something is told."""
+        """Which flows the files mention."""
         return ~np.isnan(self.fct_ns)
 
 
 def read_queue(
     file: Path, config: Config, topology: Topology, flows: Flows, lacks: list[str]
 ) -> Queue | None:
-    """The queue of one port; none if the file has those of several, or next to no samples."""
+    """The queue of one port; None if the file has several ports, or hardly any samples."""
     listed = table(file)
     if "port" in listed.column_names:
         lacks.append(f"{file.name} names ports, of which there may be several: it is not compared")
@@ -97,7 +97,7 @@ def neighbours(topology: Topology, node: int) -> list[int]:
 def _sampled(config: Config, topology: Topology, flows: Flows) -> tuple[int, int] | None:
     """The switch whose queue was sampled, and the node that its port leads to.
 
-    Without a word about it that is the port to the only receiver; none if there are several.
+    If the settings do not say, that is the port to the only receiver; None if there are several.
     """
     # A key of the programs that made such runs, which the public one does not have.
     told = config.unknown.get("REF_Q_PORTS")
@@ -150,7 +150,7 @@ def _places(
 
 
 def read_progress(file: Path, flows: Flows, lacks: list[str]) -> Progress | None:
-    """What flows have sent; none if no flow is told, or several have the sender and port told."""
+    """What flows have sent; None without rows, or if flows share their sender and port."""
     names = ("time_ns", "src", "sport", "snd_una")
     time, src, sport, acked = arrays(table(file), dict.fromkeys(names, "int64"), file).values()
     by_sender: dict[tuple[int, ...], int] = {
@@ -165,7 +165,7 @@ def read_progress(file: Path, flows: Flows, lacks: list[str]) -> Progress | None
     times = np.unique(time)
     found = np.full((len(flows["src"]), len(times)), np.nan)
     found[place, np.searchsorted(times, time)] = acked
-    # A flow that has ended is not told any more: it is complete.
+    # The file no longer mentions a flow that has ended: it is complete.
     for row, size in zip(found, flows["size_bytes"].tolist(), strict=True):
         known = np.flatnonzero(~np.isnan(row))
         if len(known):
@@ -177,9 +177,9 @@ def read_progress(file: Path, flows: Flows, lacks: list[str]) -> Progress | None
 def read_completed(
     file: Path, unfinished: Path | None, flows: Flows, lacks: list[str]
 ) -> Completed | None:
-    """Completion times; none if the file has no flows.
+    """Completion times; None if the file has no flows.
 
-    Flows that it does not have are not complete if the other file has them, and else not known.
+    Flows that are not in it are incomplete if the other file has them, and otherwise unknown.
     """
     listed = table(file)
     place = _order(listed, flows, file)

@@ -27,7 +27,7 @@ from spillway_studies.references.rdma_output import neighbours
 
 _TIERS = ("leaf", "spine", "aggregation", "core")
 _TAKEN = ("completion", "routing", "switch", "nic", "transport", "event")
-"""What a run has as `spillway import rdma` tells it."""
+"""The keys that our run takes from the scenario of `spillway import rdma`."""
 _DIFFERENCES: Mapping[str, Mapping[str, Any]] = {
     "exact times of packets on lines": {"topology.whole_ns": None},
     "our own hash": {"routing.hash": None},
@@ -79,8 +79,8 @@ def cannot(reference: Reference) -> str | None:
 def plan(reference: Reference, place: Path) -> tuple[Scenario, list[str]]:
     """The run as a scenario, and what is approximated, since no setting for it is known here.
 
-    It has what `spillway import rdma` tells of the run, and records what is compared. The list of
-    flows is written into `place`.
+    It takes its keys from the scenario of `spillway import rdma`, and records what is compared. The
+    list of flows is written into `place`.
     """
     told = translate(reference.source, next_hops=reference.hop_order)
     settings, file = told.scenario, written(reference, place, None)
@@ -237,7 +237,7 @@ def _delivered(reference: Reference, result: Result, begin: int, end: int) -> Fl
         rows = table.filter(pc.equal(table["time_ps"], time)).sort_by("flow_id")
         by_flow = np.zeros(len(reference.flows["src"]))
         by_flow[rows["flow_id"].to_numpy()] = rows["delivered_bytes"].to_numpy()
-        # A flow that is complete is not told any more.
+        # Complete flows are no longer recorded.
         found.append(np.where(ended <= time, size, by_flow))
     return found[1] - found[0]
 

@@ -42,11 +42,11 @@ class Flows:
     """The sizes of flows by which they have classes."""
     is_incast: Booleans
     query: Floats
-    """What tells queries apart: NaN for the background, and if it is not known."""
+    """The number of the query; NaN for the background, and for unknown queries."""
     fct_ns: Floats
     slowdown: Floats
     source: str = field(default="", kw_only=True)
-    """What is told to have no flows of a class; by default that is no error."""
+    """What an error about a class without flows names; by default that is no error."""
 
     def are(self, kind: str) -> Booleans:
         """Which flows belong to a class, or to the background."""
@@ -93,7 +93,7 @@ def repeat(
     ways: Sequence[str],
     jobs: int,
 ) -> Outcomes[Json]:
-    """Runs a scenario, so often with other paths, and with one change at a time.
+    """Runs a scenario: as given, some times with other paths, and with one change at a time.
 
     Args:
         work: runs one, and measures it.

@@ -17,7 +17,7 @@ Done = TypeVar("Done")
 
 
 Outcomes: TypeAlias = tuple[Done, list[Done], dict[str, Done]]
-"""What came of runs: ours, those with other draws, and those with one change, by the change."""
+"""Results of runs: ours, those with other draws, and those with one change, by the change."""
 
 
 def run_each(
@@ -35,7 +35,7 @@ def run_each(
 
 @dataclass(frozen=True)
 class Validation:
-    """What a comparison with a reference came to."""
+    """The outcome of a comparison with a reference."""
 
     document: Json
     """Everything, as JSON."""
@@ -60,9 +60,9 @@ def validation(
     Args:
         content: everything but the bounds, as JSON.
         tables: the same for people.
-        judged: the compared numbers. Those that are only told do not count.
+        judged: the compared numbers. Numbers that are only shown do not count.
         rule: the bounds in words.
-        undecided_are: what numbers are that are beyond the bound and yet do not differ, in words.
+        undecided_are: what to call numbers that are beyond the bound and yet do not differ.
         wrong_runs: runs that are left out for a wrong file, if a reference has several runs.
     """
     counted = [each for each in judged if each[2] is not Verdict.told]

@@ -36,19 +36,19 @@ TRIALS = 30
 SEARCH_SEEDS = (1, 2)
 NEW_SEEDS = (11, 12, 13, 14, 15)
 COUNTED_MS = 60
-"""How much of a run of the search counts."""
+"""The time of a run of the search that counts."""
 BEGINS_MS = 20
-"""What does not count before it, while queues fill; not where a policy must learn."""
+"""The time before, which does not count, while queues fill; learning policies take longer."""
 CONFIRMED_MS = 1000
 """The duration of a run of the confirmation, with the time in which Smartbuf learns."""
 LEAST_GOODPUT = 0.98
-"""The part of the scenario's own goodput, with DT, that must be left."""
+"""The least goodput, as a part of the scenario's own goodput with DT."""
 QUIET = "record.drops=false"
 """Lists of lost packets are not needed."""
 
 BASE = "dt"
 DEFAULT, TUNED = "default", "tuned"
-"""How a policy is run on new seeds."""
+"""The two ways to run a policy on new seeds."""
 LEARNERS = ("smartbuf", "smartbuf, demands")
 """Policies that must have learned before anything counts."""
 ALPHA, FIRST, CONGESTED = "0.02..32.0:log", "0.25..4096.0:log", "0.1..1.0"
@@ -80,8 +80,8 @@ OWN: Mapping[str, Mapping[str, str]] = {
 }
 """The keys of a policy beside alpha, and their ranges: all that have a number by default.
 
-Not those that follow from the network (ABM's interval, EDT's times), an alpha for first packets
-where there is none by default, an oracle's errors, and ages and times for learning.
+Left out are keys that follow from the network (ABM's interval, EDT's times), an alpha for first
+packets where there is none by default, an oracle's errors, and ages and times for learning.
 """
 
 
@@ -105,7 +105,7 @@ class Network:
         return " * ".join(f"fct_slowdown.{name}.p99" for name in self.classes)
 
     def policies(self) -> dict[str, tuple[str, ...]]:
-        """Those of the comparison, and what they set by default: alphas as lists."""
+        """The policies of the comparison, with assignments of their defaults: alphas as lists."""
         found = {}
         for scheme in schemes(f"{self.switch}.sharing", ack_queues=bool(self.data_queues)):
             sets = scheme.assignments
@@ -129,12 +129,12 @@ class Network:
         return found | ECN
 
     def times(self, policy: str) -> tuple[str, str]:
-        """How long a run of the search lasts, and what of it does not count."""
+        """Assignments for a run of the search: its warm-up and its duration."""
         begins = self.learns_ms if policy in LEARNERS else BEGINS_MS
         return f"warmup={begins}ms", f"duration={begins + COUNTED_MS}ms"
 
     def asked(self, policy: str) -> Json:
-        """The question about a policy, with all that its answer hangs on."""
+        """The question about a policy, with all that its answer depends on."""
         return {
             "scenario": self.scenario,
             "set": [*self.policies()[policy]],
@@ -150,7 +150,7 @@ class Network:
 
     @property
     def confirmed(self) -> tuple[str, str]:
-        """The same of the confirmation."""
+        """Assignments for a run of the confirmation: its warm-up and its duration."""
         return f"warmup={self.learns_ms}ms", f"duration={CONFIRMED_MS}ms"
 
 
@@ -173,10 +173,10 @@ def run_file(network: Path, name: str, seed: int) -> Path:
 
 # What is kept of it: results/NETWORK/POLICY.json --------------------------------------------------
 #
-# A search and its runs take minutes to an hour of processor time for a policy, so what has come of
-# them is kept, in short: the question, the range and the best value of every key, and the numbers
-# of the runs on new seeds, in the order of their seeds. Credence's network was tuned before they
-# were kept.
+# A search and its runs take minutes to an hour of processor time for a policy, so their results are
+# kept, in short: the question, the range and the best value of every key, and the numbers of the
+# runs on new seeds, in the order of their seeds. Credence's network was tuned before they were
+# kept.
 
 FOLDER = Path(__file__).resolve().parent / "results"
 _OF_CLASS = ("count", "mean", "p50", "p99", "with_timeout")
@@ -205,7 +205,7 @@ def keep(
     runs: Mapping[str, Sequence[Row]],
     classes: Iterable[str],
 ) -> None:
-    """Keeps what has come of a policy: the summary of its search, and its runs, by how it ran."""
+    """Keeps the results of a policy: the summary of its search, and its runs, by how it ran."""
     best = [each["trial"] for each in study["winners"]]
     columns = [*_OF_RUN]
     columns += [f"fct_slowdown.{of}.{key}" for of in (*classes, "all") for key in _OF_CLASS]
@@ -265,7 +265,7 @@ def _written(value: object, depth: int) -> str:
 
 
 class Work:
-    """What is made of a network in its folder."""
+    """The work on a network in its folder."""
 
     def __init__(self, network: Network, folder: Path, jobs: int, say: Say) -> None:
         self.network, self.folder, self._jobs, self._say = network, folder, jobs, say
@@ -282,7 +282,7 @@ class Work:
                 self.confirm(f"{policy} {TUNED}", (*sets, *best))
 
     def least_goodput(self, times: Sequence[str]) -> float:
-        """That of the constraint, in Gbps: nearly that of the unchanged scenario."""
+        """The least goodput of the constraint, in Gbps: nearly that of the unchanged scenario."""
         runs = self._runs("own " + " ".join(times), times, SEARCH_SEEDS)
         goodputs = [float(run["goodput_gbps"]["all"]) for run in runs]
         return LEAST_GOODPUT * sum(goodputs) / len(goodputs)

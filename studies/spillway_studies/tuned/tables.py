@@ -53,7 +53,7 @@ _NEAR = 0.05
 
 @dataclass(frozen=True)
 class Tuned:
-    """What has come of a network."""
+    """The results of a network."""
 
     network: Network
     studies: Mapping[str, Json]
@@ -71,7 +71,7 @@ class Tuned:
         return statistics.geometric_mean(each for each in found if each is not None)
 
     def tails(self, policy: str, how: str) -> list[float]:
-        """Of every new seed."""
+        """The tail with every new seed."""
         return [self.tail(row) for row in self.results.runs[f"{policy} {how}"]]
 
     @property
@@ -97,7 +97,7 @@ def take(name: str, folder: Path) -> None:
 
 
 def load(name: str) -> Tuned:
-    """What has come of a network.
+    """The results of a network.
 
     Raises:
         UnpublishedError: no policy is complete.
@@ -198,7 +198,7 @@ def timeouts(found: Tuned, policy: str) -> str:
 
 
 def goodput(found: Tuned, policy: str) -> str:
-    """That of a tuned policy as a part of that of DT with its defaults."""
+    """The goodput of a tuned policy, divided by that of DT with its defaults."""
     if BASE in found.missing:
         return "-"
     own, base = (

@@ -174,7 +174,7 @@ AT_LOAD_80 = replace(
 _ABM_OF_PROGRAM = replace(ABM, assignments=(*ABM.assignments, *abm_program.ALL))
 _CREDENCE_OF_PROGRAM = ("switch.sharing.thresholds=code",)
 
-# Those that `credence/choices` does not have; it has the windows, slow start, K and the racks.
+# The differences that `credence/choices` lacks; it has the windows, slow start, K and the racks.
 DIFFERENCES = (
     choice(AS_IT_IS),
     choice(

@@ -62,7 +62,7 @@ _AGENTS = {
     OWN.name: "acc-same",
 }
 _ALONE = frozenset({MYOPIC.name, OWN.name})
-"""Of these there is one agent, which all seeds have."""
+"""The schemes with only one agent, which runs with all seeds share."""
 SCHEMES = (PRED, PRED_80, ACC, ACC_OTHER, MYOPIC, UNTRAINED, OWN, FIXED)
 
 EXPLORES = (0.0, 0.01, 0.05)

@@ -7,7 +7,7 @@ from spillway_studies.claims import MeanTime, Panel, Point, Run, Scale, Scheme, 
 LEAF_SPINE = Run("pred", ("record.drops=false",))
 """The network and traffic of section 6.3.1; the scenario's file says what is not in the text."""
 AT_100_GBPS = Run("pred-100g", ("record.drops=false",))
-"""Those of section 6.3.4."""
+"""The network and traffic of section 6.3.4."""
 INCAST = Run("pred-incast", ("record.drops=false",))
 """The 16-to-1 topology of section 6.3.2."""
 

@@ -11,11 +11,12 @@ from spillway_studies.claims import Figure, Lines, Number, Panel, Point, Scheme,
 from spillway_studies.pred.figures import figure15, star
 
 _BASE_RTT_US = 41.2
-"""That of the star; 5 of them are the text's trials."""
+"""The base RTT of the star; the text's trials last 5 of them."""
 _LENGTHS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0)
 _BEGIN, _COUNT = 5, 10
-"""Of endless flows these decisions are looked at: after the flows' beginning, and before lambda has
-gone far."""
+"""The decisions that are looked at under endless flows: after the flows' beginning, and before
+lambda has gone far.
+"""
 
 GAIN = Number("trials.gain", "mean utility of marking more, less that of marking less", "1/1000")
 SPREAD = Number("trials.spread", "standard deviation of one comparison", "1/1000")

@@ -121,7 +121,7 @@ FIGURES = tuple(
 
 
 FACTORS = (2, 10, 30, 100, 1000)
-"""How many times the size a bound is that is too high."""
+"""The ratio of a too high bound to the flow's size."""
 SHARES_TOO_HIGH = (0.001, 0.01, 0.1, 0.3, 0.5)
 """The share of flows whose bound is too high (p). Half are too high where a prediction is taken at
 face value."""

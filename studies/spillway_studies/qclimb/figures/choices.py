@@ -189,7 +189,7 @@ _WITHOUT_BOUNDS = (PIAS.name, QCLIMB.name)
 
 
 def _of_tagged(*assignments: str) -> dict[str, tuple[str, ...]]:
-    """What PIAS and QCLIMB have otherwise. pFabric has buffers, NICs and windows of its own."""
+    """Assignments for PIAS and QCLIMB alone. pFabric has buffers, NICs and windows of its own."""
     return dict.fromkeys(_WITHOUT_BOUNDS, assignments)
 
 
@@ -247,14 +247,14 @@ OF_SIMULATION = Figure(
 )
 
 
-# How much the distance to pFabric hangs on pFabric's own keys -------------------------------------
+# How much the distance to pFabric depends on pFabric's own keys -----------------------------------
 
 
 _LOADS = (0.6, 0.8)
 
 
 def _own(*assignments: str) -> dict[str, tuple[str, ...]]:
-    """What only pFabric has otherwise."""
+    """Assignments for pFabric alone."""
     return {PFABRIC.name: assignments}
 
 

@@ -39,7 +39,7 @@ def below(
     new: str = QCLIMB.name,
     old: str = PIAS.name,
 ) -> Claim:
-    """That a metric is below another scheme's: by default at all, over all points, PIAS's."""
+    """The claim that a metric is below another scheme's: by default PIAS's, over all points."""
     return Claim(says, source, Reduction(metric, new, old), rule, over)
 
 
@@ -137,7 +137,7 @@ def _by_class(counts: Mapping[str, Metric]) -> Iterator[Claim]:
 
 
 def fewer(within: str) -> tuple[Claim, ...]:
-    """That less is lost than under pFabric, as on the slide, and less sent again."""
+    """Claims that less is lost than under pFabric, as on the slide, and less sent again."""
     lost = Number(f"{within}all.lost_packets", "packets that were lost", "packets")
     again = Sum(
         tuple(f"{within}all.repairs_by_{kind}" for kind in ("detection", "timeout")),
@@ -156,6 +156,6 @@ def fewer(within: str) -> tuple[Claim, ...]:
 
 
 def lower_tail(tail: Metric, rule: Rule) -> Claim:
-    """That small flows' tail is sometimes below pFabric's: the point where it is so most."""
+    """The claim that small flows' tail is sometimes below pFabric's: the largest gain counts."""
     says, most = "Small flows' tail is sometimes below pFabric's", Over(take="largest")
     return below(says, SLIDE, tail, rule, most, old=PFABRIC.name)

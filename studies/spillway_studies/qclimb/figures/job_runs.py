@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 _SEED = 1
-"""Of the jobs that forests and thresholds are made from."""
+"""The seed of the jobs that forests and thresholds are made from."""
 _LOCK = threading.RLock()
-"""Points run in threads; what they all need is made once."""
+"""Points run in threads; under this lock, what they all need is made once."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Way:
     """
     depth: int = 10
     miss_rate: float | None = None
-    """For which bounds are calibrated, if they are (conformal prediction)."""
+    """The share of bounds that may be too high, if bounds are calibrated (conformal prediction)."""
     load: float = 0.5
     """The load for which thresholds are sought; jobs have none of their own."""
     objective: str = "ml-fcfs"
-    """By which thresholds are sought: one of `spillway.thresholds.OBJECTIVES`."""
+    """The objective of the search for thresholds: one of `spillway.thresholds.OBJECTIVES`."""
 
 
 def model(kind: str, way: Way) -> Model:
@@ -120,14 +120,14 @@ class Place:
     hosts: int
     assignments: tuple[str, ...] = ()
     of_pfabric: tuple[str, ...] = ()
-    """What pFabric has otherwise here."""
+    """Assignments for pFabric alone."""
     gap_ms: Mapping[str, float] = field(default_factory=dict)
     """By kind, the mean time between the starts of two jobs; by default the generator's."""
     unmeasured_ms: int = 0
     """The time at a run's beginning, when few jobs are there, whose flows are not measured."""
 
     def jobs(self, kind: str, until_ms: int) -> int:
-        """So many that the starts of jobs last until then: four standard deviations on top."""
+        """The number of jobs whose starts last until then, with four standard deviations on top."""
         expected = until_ms / self.gap_ms[kind]
         return math.ceil((2 + math.sqrt(4 + expected)) ** 2)
 
@@ -214,7 +214,7 @@ def run(
 
 
 def numbers(summary: Mapping[str, Any]) -> dict[str, float]:
-    """What figures tell of a run."""
+    """The numbers of a run that figures show."""
     times = {
         f"{of}.{name}": summary["fct_us"][of][name] or 0.0
         for of in CLASSES
@@ -241,7 +241,7 @@ def _network(scheme: str, place: Place, kind: str, way: Way) -> tuple[str, ...]:
 
 
 def bounded(kind: str, made: list[SyntheticJob], way: Way) -> dict[str, float]:
-    """Of these jobs: the shares of flows whose bound, or prediction, is wrong."""
+    """The shares of these jobs' flows whose bound, or prediction, is wrong."""
     from spillway.learning import bounds
 
     jobs = [each.job for each in made]

@@ -61,7 +61,7 @@ class Length:
     """How long a run is. It begins with an empty network."""
 
     flows: int
-    """Expected from the beginning of a run to its end."""
+    """The number of flows expected from the beginning of a run to its end."""
     unmeasured: int = 5
     """The percentage of its time, at its beginning, whose flows are not measured."""
 
@@ -80,7 +80,7 @@ class Workload:
     mean_bytes: float
     plain: Length
     settled: Length
-    """That of a run on the testbed that is settled."""
+    """The length of a run on the testbed whose network fills before flows are measured."""
     settled_in_fabric: Length
     """The same in the network with spines, which has 18 times as many hosts."""
 
@@ -89,7 +89,7 @@ class Workload:
         return f"{self.name}-{load:g}"
 
     def sets(self, load: float, gbps: float, length: Length) -> tuple[str, ...]:
-        """What a run of this length has at a load of lines with this total rate."""
+        """Assignments for a run of this length at a load of lines with this total rate."""
         ms = round(1000 * length.flows * 8 * self.mean_bytes / (load * gbps * 1e9))
         warmup = f"{ms * length.unmeasured // 100}ms" if length.unmeasured else "0us"
         return (
@@ -110,7 +110,7 @@ class Workload:
         """A load of lines with this total rate, and PIAS's thresholds for it.
 
         `tagged` are the schemes with thresholds. In the network with spines pFabric, if it is
-        there, is another one.
+        compared, has other settings.
         """
         filled = self.settled_in_fabric if spines else self.settled
         sets = self.sets(load, gbps, filled if settled else self.plain)
@@ -140,7 +140,7 @@ DATAMINING = Workload(
 )
 
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
-"""Those for which PIAS's thresholds are published."""
+"""The loads for which PIAS's thresholds are published."""
 
 _WHOLE = Scale((1, 2, 3, 4, 5))
 SCALES = {"quick": Scale((1,)), "page": _WHOLE, "full": _WHOLE}
