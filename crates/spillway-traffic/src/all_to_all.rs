@@ -32,7 +32,8 @@ pub const KIND: Kind = Kind {
     read: |section, label, context| {
         let size = super::read_size(section)?;
         let jobs = Jobs::read(section, label, context)?;
-        let meaning = "Each host sends to so many groups of others one after the other.";
+        let meaning =
+            "Each host divides the others into this many groups, and sends to one after the other.";
         let most = u64::from(context.topology.hosts()) - 1;
         let phases = section.integer("phases", Some(1), 1..=most, meaning)? as u32;
         let jobs = jobs.read_hosts(section, context)?;

@@ -223,9 +223,9 @@ impl PfcSettings {
     }
 
     /// Whether a packet that crosses its account's threshold may find all shared bytes in use.
-    /// Lossy packets can fill them. Accounts alone cannot, if there is room for one packet beside
-    /// the most that they take one after the other: each its threshold, a packet that reaches it,
-    /// and, if the threshold has fallen since, another packet that crosses it.
+    /// Lossy packets can fill them. Lossless packets alone cannot fill them if one packet still
+    /// fits when every account holds its most: its threshold, the packet that reaches it, and, if
+    /// the threshold has fallen since, one more.
     fn may_be_full(&self, parts: &LosslessParts, capacity: u64) -> bool {
         let mut left = capacity.saturating_sub(parts.set_aside());
         for &threshold in &parts.thresholds {

@@ -5,9 +5,9 @@
 //! ports; a port's turn comes again when its burst has been sent. The optimum keeps all of that:
 //! its queues in S have lengths from L to 0, evenly spaced, L (|S| - 1) / 2 = B in all, and it
 //! sends N packets in each slot. But first the ports of R have filled the buffer. LQD makes all
-//! queues equally long, and those of R, which get as much as they send, stay at that length, h. A
-//! port of S is busy while its burst arrives and for h more slots, rather than L. For large N, with
-//! y = h / L and r = s = N / 2:
+//! queues equally long: h packets. Ports of R receive as much as they send, so their queues stay at
+//! h. A port of S is busy while its burst arrives and for h more slots, rather than L. For large N,
+//! with y = h / L and r = s = N / 2:
 //!
 //! B = s L / 2 = s h y / 2 + r h, so y^2 + 2 y = 1, y = sqrt 2 - 1, and
 //! OPT / ALG = (s + r) / (s y + r) = 2 / sqrt 2 = sqrt 2.

@@ -92,7 +92,8 @@ struct Port {
     turn: QueueId,
     /// Whether that turn has ended because the queue is empty.
     is_over: bool,
-    /// If so, T_round and the queue's `since` as they were before.
+    /// If the turn ended because the queue is empty: T_round and the queue's `since` from before
+    /// that end.
     before: (f64, Time),
 }
 

@@ -21,8 +21,8 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
-//! with each threshold below what the flow has sent.
+//! A comparison for a new packet that has the level of the one before. Other new packets and
+//! repairs: two comparisons for each threshold below what the flow has sent.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Range, Section, SettingsError};

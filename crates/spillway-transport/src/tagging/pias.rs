@@ -25,9 +25,9 @@
 //! Levels by hand below; QCLIMB with bounds of 0 tags the same (`qclimb.rs`).
 //!
 //! # Cost
-//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
-//! with each threshold below what the flow has sent. With `counts_packet` one with each of these,
-//! for every packet.
+//! A comparison for a new packet that has the level of the one before. Other new packets and
+//! repairs: two comparisons for each threshold below what the flow has sent. With `counts_packet`
+//! every packet takes one for each of these.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};

@@ -29,9 +29,9 @@
 //! The slides' example by hand; PIAS and SRPT as limits (below).
 //!
 //! # Cost
-//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
-//! with each threshold below what is left of the bound, or below what was sent. On the way down with
-//! `counts_packet` one with each of these, for every packet.
+//! A comparison for a new packet that has the level of the one before. Other new packets and
+//! repairs: two comparisons for each threshold below what is left of the bound, or below what was
+//! sent. On the way down with `counts_packet` every packet takes one for each of these.
 
 use super::pias::Pias;
 use super::{Kind, Ladder, Tagged, Tagger};

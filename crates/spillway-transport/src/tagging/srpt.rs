@@ -24,9 +24,9 @@
 //! Levels by hand below.
 //!
 //! # Cost
-//! A comparison for a new packet that has the level of the one before. For others, and repairs, two
-//! with each threshold below what is left of the flow, and as many steps for each doubling of a
-//! prediction that was too low.
+//! A comparison for a new packet that has the level of the one before. Other new packets and
+//! repairs: two comparisons for each threshold below what is left of the flow; the same again each
+//! time a too low prediction doubles.
 
 use super::{Kind, Ladder, Tagged, Tagger};
 use spillway_settings::{Section, SettingsError};
