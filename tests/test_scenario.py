@@ -1,6 +1,8 @@
 """Scenarios: where they come from, and `key=value` on top."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -349,3 +351,23 @@ def test_an_error_says_of_which_kind_it_is_and_of_which_key(sets, kind, path):
     with pytest.raises(spillway.ScenarioError) as told:
         spillway.Scenario.load("incast-star").set(*sets).read()
     assert (told.value.kind, told.value.path) == (kind, path)
+
+
+@pytest.mark.filterwarnings("ignore::spillway.ScenarioWarning")
+def test_a_kind_is_chosen_by_the_key_or_by_its_kind():
+    """As docs/scenario/keys.md says of what takes a table with `kind`."""
+    page = (Path(__file__).parents[1] / "docs/scenario/keys.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| `([\w.]+)` \| one of (.*), or a table with `kind`", page)
+    traffic = {"name": "t", "kind": "persistent", "receiver": 0}
+    base = Scenario({"duration": "1ms", "topology": {"kind": "star"}, "traffic": [traffic]})
+
+    def outcome(key: str, id: str) -> object:
+        try:
+            return base.set(f"{key.replace('NAME', 't')}={id}").resolved
+        except ScenarioError as error:
+            return str(error).replace(".kind:", ":")
+
+    for key, ids in rows:
+        for id in ids.split(", "):
+            assert outcome(f"{key}.kind", id) == outcome(key, id)
+    assert len(rows) > 5
