@@ -43,7 +43,7 @@ def algorithm_pages() -> dict[Path, str]:
 INDEX_HEAD = """\
 A page for every algorithm: what it does, where it was published, its rule with the symbols of the
 paper, where we depart from it, and how it was checked. The pages are the heads of the source
-files, written out by `docs/generate.py`; `spillway list` prints the parameters."""
+files, written out by `docs/build.py`; `spillway list` prints the parameters."""
 
 LEFT_OUT = {
     "aqm": """\
@@ -77,7 +77,7 @@ def algorithm_page(room: str, entry: Json, page: Path) -> str:
     title, _, lead = told.pop("").partition(":")
     title += "" if title.lower() == entry["id"] else f" (`{entry['id']}`)"
     lines = [
-        f"<!-- Written by docs/generate.py out of {inside}: change that file. -->",
+        f"<!-- Written by docs/build.py out of {inside}: change that file. -->",
         "",
         f"# {title}",
         "",

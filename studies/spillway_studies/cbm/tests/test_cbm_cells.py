@@ -144,7 +144,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# the page of cbm, "Setup": section 3 of the paper, and what is ours.
+# the page of cbm, "What is simulated": section 3 of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 8,
     "topology.spines": 8,

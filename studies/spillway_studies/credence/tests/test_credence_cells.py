@@ -215,7 +215,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# the page of credence, "Setup": section 4.1 of the paper, and what is ours.
+# the page of credence, "What is simulated": section 4.1 of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 16,
     "topology.spines": 4,

@@ -1,6 +1,6 @@
 """Credence's figures in time slots: what each point asks of the slotted model.
 
-Numbers are those of the page of credence and credence-theory.md, and of the figures' own texts.
+Numbers are those of the pages of credence, paper.md and theory.md, and of the figures' own texts.
 """
 
 from types import SimpleNamespace

@@ -6,7 +6,7 @@ from cells import Told, bundled, wrong
 from spillway_studies.pred import figures as pred
 from spillway_studies.pred.figures import setup
 
-# the page of pred, "Setup": what sections 4.3, 6.1, 6.3 and appendix B of the paper say.
+# the page of pred, "What is simulated": sections 4.3, 6.1, 6.3 and appendix B of the paper.
 PRED = {
     "aqm": "pred",
     "aqm.preset": "paper",

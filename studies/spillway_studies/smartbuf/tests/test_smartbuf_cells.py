@@ -313,7 +313,7 @@ def test_every_run_is_what_is_told(figure):
     assert wrong(figure, TOLD[figure.name]) == {}
 
 
-# the page of smartbuf, "Setup": section IV-A of the paper, and what is ours.
+# the page of smartbuf, "What is simulated": section IV-A of the paper, and what is ours.
 SETUP = {
     "topology.leaves": 20,
     "topology.spines": 10,
