@@ -40,7 +40,7 @@ def test_without_the_studies_their_commands_say_what_to_install(arguments):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         f"error: {arguments[0]} is a command of the extra papers\n\n"
-        "hint: pip install 'spillway[papers]'\n"
+        "hint: pip install 'spillway[papers]', or in a clone: pip install ./studies\n"
     )
 
 
@@ -50,4 +50,4 @@ def test_without_the_studies_a_report_says_what_shows_figures(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "is a figure, which nothing here can show" in done.stderr
-    assert "pip install 'spillway[papers]'" in done.stderr
+    assert "pip install 'spillway[papers]', or in a clone: pip install ./studies" in done.stderr

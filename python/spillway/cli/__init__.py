@@ -1,11 +1,10 @@
 """The command line: a module for every command, or for a group of them.
 
 Other distributions add theirs as entry points of the group `spillway.commands`: modules that
-register commands when they are imported.
+register commands when they are imported. What cannot be imported is told of, and left out.
 """
 
-from importlib.metadata import entry_points
-
+from spillway.base.extensions import loaded
 from spillway.cli import (
     acc,
     bench,
@@ -20,15 +19,16 @@ from spillway.cli import (
     thresholds,
     tune,
 )
-from spillway.cli.app import app, invoke, missing
+from spillway.cli.app import app, invoke, missing, names
+from spillway.cli.output import say
 
 STUDIES = ("reproduce", "validate")
 """The commands of the extra `papers`."""
 
-_added = {entry.name: entry.load() for entry in entry_points(group="spillway.commands")}
+_all = loaded("spillway.commands", lambda text: say(f"warning: {text}"), taken=names())
 for _name in STUDIES:
-    if _name not in _added:
-        missing(_name, "papers")
+    if _name not in _all:
+        missing(_name)
 
 __all__ = [
     "STUDIES",

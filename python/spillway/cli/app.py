@@ -23,6 +23,7 @@ from spillway.base.errors import (
     SpillwayError,
     UncheckedWarning,
 )
+from spillway.base.extensions import GET_STUDIES
 from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 
 _FIRST = (
@@ -62,19 +63,23 @@ def _start(
         print(context.get_help())
 
 
-def missing(name: str, extra: str) -> None:
-    """Adds a command that says which extra has it."""
+def names() -> set[str]:
+    """The names of the commands, and of groups of commands, that there are by now."""
+    own = {each.name or getattr(each.callback, "__name__", "") for each in app.registered_commands}
+    return own | {str(each.name) for each in app.registered_groups}
+
+
+def missing(name: str) -> None:
+    """Adds a command of the studies, which says how they are installed."""
 
     @app.command(
         name,
-        help=f"Of the extra {extra}, which is not installed.",
+        help="Of the extra papers, which is not installed.",
         context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
         add_help_option=False,
     )
     def say_so() -> None:
-        raise SpillwayError(
-            f"{name} is a command of the extra {extra}", f"pip install 'spillway[{extra}]'"
-        )
+        raise SpillwayError(f"{name} is a command of the extra papers", GET_STUDIES)
 
 
 def invoke(arguments: list[str]) -> int:

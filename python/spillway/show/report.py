@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from markupsafe import Markup
 from spillway.base import core
 from spillway.base.documents import documents
 from spillway.base.errors import ScenarioError
+from spillway.base.extensions import GET_STUDIES, loaded
 from spillway.base.folder import SUMMARY, check_new_file, whole_file
 from spillway.show.pages import render
 
@@ -54,8 +55,8 @@ class Section:
 @cache
 def sections() -> tuple[Section, ...]:
     """All kinds that are installed, in the order of the page."""
-    found = [entry.load() for entry in entry_points(group="spillway.report")]
-    return tuple(sorted(found, key=lambda section: section.rank))
+    found = loaded("spillway.report", warnings.warn).values()
+    return tuple(sorted(filter(None, found), key=lambda section: section.rank))
 
 
 def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def _read(file: Path) -> tuple[Section | None, Document]:
     if not kinds and "figure" in document:
         raise ScenarioError(
             f"{file.parent} is a figure, which nothing here can show",
-            "figures of papers are shown by the studies: pip install 'spillway[papers]'",
+            f"figures of papers are shown by the studies: {GET_STUDIES}",
         )
     return (kinds[0] if kinds else None), {**document, "toml": scenario}
 
