@@ -12,7 +12,7 @@ import figures
 from spillway.base import checksums
 from spillway.scenario.scenario import Scenario
 from spillway_studies import catalogue
-from spillway_studies.claims import harness
+from spillway_studies.claims import harness, write
 from support import TINY, flipped, names
 from test_cli_errors import refused
 
@@ -126,6 +126,27 @@ def test_claims_of_several_figures_are_counted(command, monkeypatch):
 )
 def test_what_cannot_be_reproduced(command, arguments, error, hint):
     refused(command("reproduce", *arguments), error, hint)
+
+
+def test_what_a_page_shows_is_replaced_only_by_its_like(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(write, "HOME", tmp_path / "home")
+    (tmp_path / "home" / "tiny").mkdir(parents=True)
+    publish = ("reproduce", "tiny/bursts", "--publish")
+    refused(command(*publish), "not in a clone of the repository", "--out DIR")
+    refused(command(*publish, "--force"), "not in a clone of the repository", "--out DIR")
+    (tmp_path / "pyproject.toml").touch()
+    other = "the page of tiny/bursts shows another scale or other seeds"
+    page = "`spillway reproduce tiny/bursts --scale page --publish`"
+    refused(command(*publish, "--seeds", "1"), other, page)
+    refused(command(*publish, "--scale", "full"), other, page)
+    assert not (tmp_path / "points").exists()
+    # Without a scale `page` it is that of `quick`.
+    assert command(*publish).status == 0
+    refused(command(*publish, "--seeds", "1"), other, "tiny/bursts --scale quick --publish`")
+    assert command(*publish, "--seeds", "1", "--force").status == 0
+    assert json.loads((tmp_path / "home/tiny/results/bursts.json").read_text())["seeds"] == [1]
+    refused(command(*publish), other, "tiny/bursts --scale quick --seeds 1 --publish`")
+    assert command(*publish, "--seeds", "1").status == 0
 
 
 def test_ctrl_c_says_what_is_kept(command, monkeypatch):

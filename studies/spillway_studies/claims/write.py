@@ -9,7 +9,7 @@ from typing import Any
 
 from spillway.base import core, parquet
 from spillway.base.documents import write_json
-from spillway.base.errors import SpillwayError
+from spillway.base.errors import ScenarioError, SpillwayError
 from spillway.base.folder import SCENARIO, SUMMARY, OutputFolder, whole_file
 from spillway.show.drawing import svg
 from spillway_studies.claims.claim import Verdict
@@ -123,6 +123,40 @@ def place(name: str) -> Path:
     """Where a figure's numbers are, without the ending."""
     paper, _, figure = name.partition("/")
     return HOME / paper / "results" / figure
+
+
+def check_clone() -> None:
+    """Refuses to publish where the studies do not lie in a clone, such as from a wheel.
+
+    Raises:
+        ScenarioError: they do not.
+    """
+    if not (HOME.parent / "pyproject.toml").is_file():
+        text = f"--publish: the studies in {HOME} are not in a clone of the repository"
+        raise ScenarioError(text, "--out DIR keeps results anywhere")
+
+
+def check(figure: Figure, scale: str, seeds: tuple[int, ...]) -> None:
+    """Refuses to publish a figure at another size than its page shows.
+
+    What nothing is published of must have the scale `page`, and its seeds.
+
+    Raises:
+        ScenarioError: the scale or the seeds differ.
+    """
+    try:
+        shown = Published(figure).summary
+    except UnpublishedError:
+        command = f"spillway reproduce {figure.name} --scale page"
+        size = figure.scale("page")
+        wanted = size and size.seeds
+    else:
+        command, size, wanted = shown["command"], figure.scale(shown["scale"]), shown["seeds"]
+    if (figure.scale(scale), list(seeds)) != (size, list(wanted or ())):
+        raise ScenarioError(
+            f"--publish: the page of {figure.name} shows another scale or other seeds",
+            f"`{command} --publish` has the page's; --force publishes these",
+        )
 
 
 def publish(results: Results, summary: Mapping[str, Any], command: str) -> Path:

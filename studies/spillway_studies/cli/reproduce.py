@@ -53,7 +53,12 @@ def reproduce(
         typer.Option(metavar="DIR", help="Write data, plots and claims to DIR/PAPER/FIGURE."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace figures that --out has there.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace figures that --out has there, and with --publish what pages show of "
+            "another scale or other seeds.",
+        ),
     ] = False,
     publish: Annotated[
         bool,
@@ -97,6 +102,11 @@ def reproduce(
     kept = Cache(cache or default_folder())
     kept.check()
     planned = harness.plan(figures, scale, seeds_of(seeds) if seeds is not None else None)
+    if publish:
+        write.check_clone()
+        for each, chosen in zip(planned.figures, planned.seeds, strict=True):
+            if not force:
+                write.check(each, scale, chosen)
     try:
         found = _compute(planned, kept, jobs)
     except harness.Unfinished as unfinished:

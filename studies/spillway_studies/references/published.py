@@ -12,7 +12,7 @@ from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.base.folder import whole_file
 from spillway_studies.claims.point import build
-from spillway_studies.claims.write import UnpublishedError
+from spillway_studies.claims.write import UnpublishedError, check_clone
 
 HOME = Path(__file__).parent / "results"
 COMMANDS = {
@@ -44,11 +44,12 @@ _DIGITS = 7
 
 
 def check(name: str, *, paths: int, differences: bool, others: bool) -> None:
-    """Refuses a validation that does not have exactly what the page shows.
+    """Refuses a validation that has not exactly what the page shows, or does not lie in a clone.
 
     Raises:
-        ScenarioError: it has less, or more.
+        ScenarioError: it has less, or more, or they do not.
     """
+    check_clone()
     command = f"spillway validate {name} FOLDER" + f" --paths {paths}" * bool(paths)
     command += " --differences" * differences + " --others" * others
     if command != COMMANDS[name]:
