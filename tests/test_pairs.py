@@ -43,6 +43,13 @@ def test_one_seed_tells_nothing():
     assert least([[{1: 1.0, 2: 1.0}, {2: 1000.0, 3: 1000.0}]]) == [None]
 
 
+def test_only_two_that_repeat_themselves_count_once():
+    same, other = by_seed(1, 1, 1), by_seed(9, 10, 11)
+    assert least([[same, other]], [True, False]) == [0]
+    assert least([[same, other]], [False, True]) == [0]
+    assert least([[same, by_seed(9, 9, 9)]], [True, True]) == [None]
+
+
 def test_the_best_is_below_every_other():
     high, low, like = by_seed(9, 10, 11), by_seed(1, 2, 3), by_seed(1.5, 1.9, 3.2)
     assert least([[high, low]]) == [1]

@@ -229,6 +229,15 @@ def test_a_report_of_several_folders(command, tmp_path):
     assert not (tmp_path / "x.html").exists()
 
 
+def test_without_force_no_file_is_replaced(tmp_path):
+    spillway.run(TINY, out=tmp_path / "results")
+    for text in ("seed = 1\n", "<title>Spillway: results</title>"):
+        (tmp_path / "page.html").write_text(text)
+        with pytest.raises(ScenarioError, match=r"page\.html is there already"):
+            report.write(tmp_path / "results", tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text() == text
+
+
 def test_a_report_does_not_replace_a_scenario(command, tmp_path):
     assert command("run", TINY, "--out", "results").status == 0
     (tmp_path / "scenario.toml").write_text("seed = 1\n")

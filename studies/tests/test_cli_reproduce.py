@@ -77,6 +77,7 @@ def test_a_figure_s_claims_and_folder(command, tmp_path):
     outcome = command("reproduce", "tiny/bursts", "--out", "out", "--jobs", 2)
     assert outcome.status == 0, outcome.err
     assert "LQD is faster" in outcome.out
+    assert "written to out/tiny/bursts" in outcome.out
     assert "section" not in outcome.err
     assert "8 of 8: burst " in outcome.err
     assert names(tmp_path / "out" / "tiny" / "bursts")

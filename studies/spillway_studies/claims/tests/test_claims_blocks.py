@@ -360,7 +360,17 @@ def test_of_single_runs_is_kept_what_a_page_tells(computed):
     assert published_of(results).runs == [{name: row[name] for name in names} for row in every]
 
 
-@pytest.mark.usefixtures("home")
+def test_publishing_removes_what_was_printed_or_kept_before(computed, home):
+    folder = home / "tiny" / "results"
+    folder.mkdir()
+    stale = [f"bursts.{end}" for end in ("printed.json", "png", "curves.parquet", "runs.parquet")]
+    for name in (*stale, "other.png", "bursts-choices.png"):
+        (folder / name).touch()
+    published_of(lines(computed[2]))
+    left = ["bursts-choices.png", "bursts.json", "other.png"]
+    assert sorted(file.name for file in folder.iterdir()) == left
+
+
 @pytest.mark.usefixtures("home")
 def test_publishing_that_fails_leaves_what_was_there(computed, monkeypatch):
     published_of(computed[2])

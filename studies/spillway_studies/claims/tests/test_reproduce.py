@@ -376,6 +376,13 @@ def test_a_figure_s_folder(bursts, tmp_path):
     assert (place / "bursts.svg").read_bytes() == before
 
 
+def test_a_figure_without_a_plot_has_a_folder_without_one(bursts, tmp_path):
+    plain = Results(replace(bursts.figure, plot=None), bursts.seeds, bursts._outcomes)
+    place = write.write(plain, write.document(plain, "quick"), tmp_path, force=False)
+    assert {"numbers.parquet", "summary.json"} < {*names(place)}
+    assert not {"bursts.png", "bursts.svg"} & {*names(place)}
+
+
 def test_a_figure_without_that_scale():
     with pytest.raises(spillway.ScenarioError, match="tiny/squares has no scale 'full'") as caught:
         harness.plan([figures.computed()], "full")

@@ -64,6 +64,10 @@ def test_what_rests_on_few_flows_is_what_tables_of_runs_mark():
     )
 
 
+def test_from_ten_times_on_there_are_no_digits_behind_the_point():
+    assert [side_by_side.times((each, False)) for each in (9.5, 10.0)] == ["9.50", "10"]
+
+
 def test_a_table_has_means_and_deviations_and_marks():
     results = tables.Results({"dt": [row(1), row(3, short=3.0, incasts=999)]})
     (heads, _, found) = cells(tables.table(results, ("short", "incast")))

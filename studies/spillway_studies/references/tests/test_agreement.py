@@ -35,8 +35,9 @@ def test_medians_are_held_to_5_percent_and_tails_to_15(percentile, ours, verdict
 
 
 def test_nothing_is_decided_inside_the_reference_s_own_interval():
-    row = percentile_row("long", 0.5, 1.82, (1.73, 1.98), 1.97)
-    assert row["verdict"] is Verdict.undecided
+    for interval in ((1.73, 1.98), (1.97, 1.98), (1.73, 1.97)):
+        row = percentile_row("long", 0.5, 1.82, interval, 1.97)
+        assert row["verdict"] is Verdict.undecided
     row = percentile_row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0))
     assert row["verdict"] is Verdict.outside
 
