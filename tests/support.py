@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 DATA = Path(__file__).parent / "data"
 TINY = DATA / "tiny.toml"
+HAS_STUDIES = find_spec("spillway_studies") is not None
+needs_studies = pytest.mark.skipif(not HAS_STUDIES, reason="the studies are not installed")
 
 
 @dataclass

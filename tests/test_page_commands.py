@@ -28,9 +28,10 @@ from page_blocks import RUN, Page, taken_apart
 from spillway.base.arguments import seeds_of
 from spillway.cli.app import _program
 from spillway.cli.common import scenario_of
-from spillway_studies import catalogue
-from spillway_studies.pages import KINDS
 from support import Outcome
+
+catalogue = pytest.importorskip("spillway_studies.catalogue", reason="pages have its commands")
+KINDS = pytest.importorskip("spillway_studies.pages").KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

@@ -3,7 +3,7 @@
 import pytest
 
 import spillway
-from support import TINY, names
+from support import TINY, names, needs_studies
 from test_cli_errors import LONG, refused
 
 RUNS = {
@@ -12,6 +12,7 @@ RUNS = {
     "compare": ["compare", TINY, *LONG, "--vary", "switch.sharing=dt,lqd"],
     "reproduce": ["reproduce", "credence/figure6", "--scale", "full"],
 }
+NAMED = [pytest.param(name, marks=needs_studies if name == "reproduce" else ()) for name in RUNS]
 FILES = {
     "flows": (["flows", TINY, "--out"], ".csv"),
     "plot": ([*RUNS["compare"], "--plot"], ".png"),
@@ -23,7 +24,7 @@ FILES = {
 LONG_NAME = "n" * 250
 
 
-@pytest.mark.parametrize("arguments", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("command_line", NAMED)
 @pytest.mark.parametrize(
     ("place", "error"),
     [
@@ -34,9 +35,9 @@ LONG_NAME = "n" * 250
         (f"{LONG_NAME}{LONG_NAME}/deep/out", "File name too long"),
     ],
 )
-def test_where_no_folder_can_be(command, tmp_path, arguments, place, error):
+def test_where_no_folder_can_be(command, tmp_path, command_line, place, error):
     (tmp_path / "file").touch()
-    refused(command(*arguments, "--out", place), error, "choose another place")
+    refused(command(*RUNS[command_line], "--out", place), error, "choose another place")
     assert names() == ["file"]
 
 
@@ -65,6 +66,7 @@ def test_where_no_file_can_be(command, tmp_path, arguments, suffix):
     assert names() == ["results"]
 
 
+@needs_studies
 @pytest.mark.parametrize("way", ["option", "environment"])
 @pytest.mark.parametrize(
     ("place", "error"),
@@ -92,7 +94,7 @@ def test_what_is_called_like_a_replaced_result_is_left_alone(command, tmp_path):
     assert (tmp_path / "out.replaced" / "thesis.tex").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("command_line", ["run", "compare", "reproduce"])
+@pytest.mark.parametrize("command_line", NAMED)
 def test_a_place_that_is_not_utf_8(command, command_line):
     outcome = command(*RUNS[command_line], "--out", "a\udcff")
     refused(outcome, "cannot be written: it is not UTF-8", "choose another place")

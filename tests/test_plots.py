@@ -15,8 +15,7 @@ from spillway.learning.oracle.plots import draw_sweep
 from spillway.learning.oracle.training import Scores
 from spillway.scenario.variants import Variant
 from spillway.show.palette import COLOURS, MARKERS
-from spillway_studies.claims.draw import drawing_of
-from support import TINY, names
+from support import TINY, names, needs_studies
 from test_cli_errors import refused
 
 
@@ -235,7 +234,9 @@ def test_names_of_strips_are_never_cut():
     assert all(upper.y0 >= lower.y1 for upper, lower in pairwise(boxes))
 
 
-@pytest.mark.parametrize("what", ["comparison", "scores", "figure of a paper"])
+@pytest.mark.parametrize(
+    "what", ["comparison", "scores", pytest.param("figure of a paper", marks=needs_studies)]
+)
 def test_letters_of_pdf_files_are_truetype(tmp_path, what):
     file = tmp_path / "plot.pdf"
     if what == "comparison":
@@ -243,6 +244,8 @@ def test_letters_of_pdf_files_are_truetype(tmp_path, what):
     elif what == "scores":
         draw_sweep([(1, Scores(1, 2, 3, 4, 0.5)), (2, Scores(1, 2, 3, 4, 0.5))], file)
     else:
+        from spillway_studies.claims.draw import drawing_of
+
         with drawing_of(2, 2) as drawing:
             drawing.subplots().set_title("a")
             drawing.savefig(file)

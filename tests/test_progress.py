@@ -6,11 +6,9 @@ import threading
 import pytest
 from rich.console import Console
 
-import figures
 import spillway
 from spillway import Scenario
 from spillway.base.progress import Progress, ProgressBar, shares
-from spillway_studies.claims import Cache, harness
 from support import TINY
 
 
@@ -217,19 +215,3 @@ def test_a_sweep_s_runs_are_weighed_by_their_packets():
         *("4.8 min left", "4.0 min left", "2.5 min left", "2.3 min left", "1.5 min left"),
         "",
     ]
-
-
-def test_points_of_figures_are_weighed_by_their_packets(tmp_path):
-    planned = harness.plan([figures.BURSTS], "quick", [1])
-    begun: list[tuple[str, float]] = []
-
-    def follow(label: str, share: float):
-        begun.append((label, share))
-        return lambda _: None, lambda: None
-
-    harness.compute(planned, Cache(tmp_path), jobs=1, follow=follow)
-    tasks = list(planned.tasks.values())
-    assert [label for label, _ in begun] == [task.label for task in tasks]
-    packets = [task.cost for task in tasks]
-    assert len(set(packets)) > 1
-    assert [share for _, share in begun] == pytest.approx([one / sum(packets) for one in packets])

@@ -7,11 +7,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-import figures
 import spillway
 from spillway import ScenarioError
 from spillway.base import checksums
@@ -19,8 +19,7 @@ from spillway.experiment import plots
 from spillway.result import tables
 from spillway.show import report
 from spillway.tuning import plots as study_plots
-from spillway_studies.claims import Cache, harness, write
-from support import TINY
+from support import HAS_STUDIES, TINY, needs_studies
 from test_cli_errors import refused
 
 STUDY = {
@@ -31,6 +30,7 @@ STUDY = {
     "jobs": 1,
     "confirm_duration": "2ms",
 }
+KINDS = ["run", "study", pytest.param("figure", marks=needs_studies)]
 JUNK = (None, "12", [], {}, [None], {"x": 1}, True, -1, 1e300, float("nan"), "\ud800", "</article>")
 
 
@@ -40,13 +40,20 @@ def summaries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     spillway.run(TINY, out=folder / "run")
     spillway.tune(TINY, out=folder / "study", **STUDY)
-    (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
-    document = write.document(results, "quick")
-    figure = write.write(results, document, folder, force=False)
-    places = {name: folder / name for name in ("run", "study")} | {"figure": figure}
+    places = {name: folder / name for name in ("run", "study")}
+    if HAS_STUDIES:
+        places["figure"] = of_figure(folder)
     return {
         name: json.loads((place / "summary.json").read_text()) for name, place in places.items()
     }
+
+
+def of_figure(folder: Path) -> Path:
+    import figures
+    from spillway_studies.claims import Cache, harness, write
+
+    (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
+    return write.write(results, write.document(results, "quick"), folder, force=False)
 
 
 def gathered(folder, text: str) -> bool:
@@ -63,7 +70,7 @@ def gathered(folder, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", ["run", "study", "figure"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
     text = json.dumps(summaries[kind])
     assert gathered(tmp_path, text)
@@ -71,7 +78,7 @@ def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
         assert not gathered(tmp_path, text[:length])
 
 
-@pytest.mark.parametrize("kind", ["run", "study", "figure"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind, monkeypatch):
     """Every place in it in turn gets something else, or goes; drawings are another test's."""
     monkeypatch.setattr(plots, "svg", lambda _: b"<svg/>")

@@ -1,7 +1,5 @@
 """The slotted model: what Python adds to the crate, and the optimum as a linear program."""
 
-from inspect import signature
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -15,7 +13,6 @@ from spillway.base import parquet
 from spillway.theory.slotted import Arrivals
 from spillway.theory.slotted.arrivals import generators, ports_of
 from spillway.theory.slotted.model import measure
-from spillway_studies.credence.figures import figure14 as reproduced
 from support import TINY
 
 
@@ -265,16 +262,6 @@ def test_figure_14_begins_at_lqd_and_gets_worse():
     assert found == slotted.figure14(
         ports=8, buffer=64, slots=2_000, load=0.2, probabilities=[0, 0.5, 1], seeds=[1, 2]
     )
-
-
-def test_figure_14_has_the_settings_of_the_reproduced_one():
-    defaults = {key: each.default for key, each in signature(slotted.figure14).parameters.items()}
-    quick = reproduced.FIGURE.scales["quick"]
-    assert {key: defaults[key] for key in quick.parameters} == dict(quick.parameters)
-    assert defaults["seeds"] == quick.seeds
-    places = tuple(point.values["flip_probability"] for point in reproduced.FIGURE.points)
-    assert defaults["probabilities"] == places
-    assert {*defaults["predicted"], *defaults["policies"]} == set(reproduced._POLICIES.values())
 
 
 def test_table_1_stays_within_its_bounds():

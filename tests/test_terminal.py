@@ -9,7 +9,7 @@ import pytest
 from spillway.base.progress import ProgressBar
 from spillway.base.texts import printable
 from spillway.cli.output import console
-from support import TINY
+from support import TINY, needs_studies
 
 EVIL = "\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e[bold]x[/nothing]"
 TUNED = ("--trials", "2", "--seeds", "1", "--confirm-duration", "5ms", "--out", "t", "--minimize")
@@ -51,7 +51,7 @@ def evil(tmp_path):
         ["run", "evil.toml", f"--{EVIL}"],
         ["slotted", "run", EVIL],
         ["slotted", "run", "bursts", "--policies", EVIL],
-        ["reproduce", EVIL],
+        pytest.param(["reproduce", EVIL], marks=needs_studies),
         ["oracle", "show", EVIL],
         ["report", EVIL],
     ],

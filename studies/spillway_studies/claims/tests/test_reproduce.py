@@ -376,6 +376,22 @@ def test_a_figure_s_folder(bursts, tmp_path):
     assert (place / "bursts.svg").read_bytes() == before
 
 
+def test_points_of_figures_are_weighed_by_their_packets(tmp_path):
+    planned = harness.plan([figures.BURSTS], "quick", [1])
+    begun: list[tuple[str, float]] = []
+
+    def follow(label: str, share: float):
+        begun.append((label, share))
+        return lambda _: None, lambda: None
+
+    harness.compute(planned, Cache(tmp_path), jobs=1, follow=follow)
+    tasks = list(planned.tasks.values())
+    assert [label for label, _ in begun] == [task.label for task in tasks]
+    packets = [task.cost for task in tasks]
+    assert len(set(packets)) > 1
+    assert [share for _, share in begun] == pytest.approx([one / sum(packets) for one in packets])
+
+
 def test_a_figure_without_a_plot_has_a_folder_without_one(bursts, tmp_path):
     plain = Results(replace(bursts.figure, plot=None), bursts.seeds, bursts._outcomes)
     place = write.write(plain, write.document(plain, "quick"), tmp_path, force=False)

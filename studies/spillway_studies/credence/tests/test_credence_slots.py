@@ -3,10 +3,12 @@
 Numbers are those of the pages of credence, paper.md and theory.md, and of the figures' own texts.
 """
 
+from inspect import signature
 from types import SimpleNamespace
 
 import pytest
 
+from spillway import slotted
 from spillway_studies.credence.figures import figure3, figure14, table1, theory
 
 
@@ -165,3 +167,13 @@ def test_theorems_are_tried_with_the_three_forms_of_the_page(asked):
                     "keys": keys,
                 }
     assert found == {}
+
+
+def test_figure_14_has_the_product_s_settings():
+    defaults = {key: each.default for key, each in signature(slotted.figure14).parameters.items()}
+    quick = figure14.FIGURE.scales["quick"]
+    assert {key: defaults[key] for key in quick.parameters} == dict(quick.parameters)
+    assert defaults["seeds"] == quick.seeds
+    places = tuple(point.values["flip_probability"] for point in figure14.FIGURE.points)
+    assert defaults["probabilities"] == places
+    assert {*defaults["predicted"], *defaults["policies"]} == set(figure14._POLICIES.values())
