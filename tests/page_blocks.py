@@ -8,8 +8,10 @@ from dataclasses import dataclass
 RUN = ("python", "sh", "toml")
 """The kinds of blocks that are run, or read."""
 _FENCE = re.compile(r"(\s*)(`{3,}|~{3,})\s*(.*?)\s*$")
-_INDENTED = re.compile(r"    (?:\$ )?((?:cargo|git|make|pip|spillway)\b.*)$")
-_SPAN = re.compile(r"(?<!`)`((?:make|pip|spillway)\s(?:[^`\n]|\n(?!\n))+)`(?!`)")
+_BEFORE = r"((?:[A-Z_]+=\S+\s)*)(?:\.venv/bin/)?"
+"""Variables, and the folder that a page may name."""
+_INDENTED = re.compile(rf"    (?:\$ )?{_BEFORE}((?:cargo|git|make|pip|spillway)\b.*)$")
+_SPAN = re.compile(rf"(?<!`)`{_BEFORE}((?:make|pip|spillway)\s(?:[^`\n]|\n(?!\n))+)`(?!`)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def taken_apart(text: str) -> Page:
         elif goes_on:
             command = line
         elif indented := _INDENTED.match(line):
-            command = indented[1]
+            command = indented[1] + indented[2]
         else:
             words = line
         goes_on = fence is None and command.endswith("\\")
@@ -68,5 +70,5 @@ def taken_apart(text: str) -> Page:
     if fence is not None:
         raise ValueError("the last fenced block has no end")
     rest = "\n".join(prose)
-    spans = tuple((rest.count("\n", 0, each.start()) + 1, each[1]) for each in _SPAN.finditer(rest))
+    spans = tuple((rest.count("\n", 0, each.start()) + 1, each[2]) for each in _SPAN.finditer(rest))
     return Page("\n".join(script) + "\n", tuple(blocks), spans)

@@ -1,10 +1,10 @@
 """Runs every command and every snippet of every page, as a reader would.
 
 The blocks of a page run in order in one empty folder: `sh` in bash, in which `spillway` is a call
-into this process; `python`, with names that all blocks of a page share. `toml` is read. `make`,
-`pip` and whatever else would change the machine is not run, but their targets and extras must
-exist; so must commands and options named in sentences. What takes long is shrunk by the rules
-below.
+into this process; `python`, with names that all blocks of a page share. `toml` is read, what is no
+whole scenario as a part of one. `make`, `pip` and whatever else would change the machine is not
+run, but their targets and extras must exist; so must commands and options named in sentences, also
+in the changelog and in the heads of source files. What takes long is shrunk by the rules below.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 import spillway
+from generator.catalogue import head
 from page_blocks import RUN, Page, taken_apart
 from spillway.base.arguments import seeds_of
 from spillway.cli.app import _program
@@ -88,6 +89,13 @@ NOT_ADDED = {"--levels": "--against", "--confirm-duration": "--confirm-seeds"}
 own, and a study may confirm nothing."""
 ONLY_PARSED = (("acc", "train"),)
 """Commands of which only the arguments are checked: these need torch."""
+REST = {
+    "duration": "20ms",
+    "topology": {"kind": "leaf-spine"},
+    "traffic": [{"name": "all", "kind": "persistent", "receiver": 0}],
+    "switch": {"buffer": "9MB", "aqm": {"kind": "red", "max": "90pkt"}, "pfc": "dynamic"},
+}
+"""A scenario for tables that are shown without one."""
 AGENT = "pred"
 """A bundled agent, for later commands in the place of that which `acc train` would have written."""
 TINY_FIGURE = ("reproduce", "pred/figure25", "--seeds", "1")
@@ -133,10 +141,15 @@ def test_no_page_is_forgotten():
         ("A sentence with `make tset` in it.", "there is no make target 'tset'"),
         ("```sh\npip install 'spillway[rll]'\n```", "there is no extra 'rll'"),
         ("A sentence: `spillway run NAME\n--sedes 1..3`.", "run has no option --sedes"),
+        ("A sentence: `.venv/bin/spillway run NAME --sedes 1`.", "run has no option --sedes"),
+        ("A sentence: `A=1 B=2\nspillway run NAME --sedes 1`.", "run has no option --sedes"),
+        ("    A=1 .venv/bin/spillway list --sedes 1", "No such option: --sedes"),
         ("A sentence: `spillway oracle trian`.", "there is no command 'spillway oracle trian'"),
         ("```python\na = 1\n```\n\n```python\nassert a == 2\n```", "AssertionError"),
         ("```toml\n[switch\n```", "TOMLDecodeError"),
         ('```toml\nname = "mine"\nduration = "2ms"\n```', "topology"),
+        ('```toml\n[switch]\nshraing = "lqd"\n```', "switch.shraing: unknown key"),
+        ('```toml\n[[switch]]\nname = "a"\nport = 3\n```', "unknown key"),
         ("```shell\nspillway list\n```", "a block of an unknown kind: 'shell'"),
         ("~~~ sh title\nspillway list\n~~~", "a block of an unknown kind: 'sh title'"),
     ],
@@ -144,6 +157,16 @@ def test_no_page_is_forgotten():
 def test_what_is_wrong_on_a_page_is_found(text, complaint, run_page):
     with pytest.raises(PageError, match=re.escape(complaint)):
         run_page(f"# A page\n\n{text}\n")
+
+
+def test_commands_in_the_changelog_and_in_heads_of_sources_exist():
+    named = set()
+    for file in (ROOT / "CHANGELOG.md", *ROOT.glob("crates/*/src/**/*.rs")):
+        text = head(file) if file.suffix == ".rs" else file.read_text(encoding="utf-8")
+        for _, span in taken_apart(text).spans:
+            check_span(span, file)
+            named.add(file.name)
+    assert {"CHANGELOG.md", "ecn.rs"} <= named
 
 
 def test_what_is_right_on_a_page_runs(run_page, tmp_path):
@@ -234,7 +257,7 @@ class _Reader:
             if block.kind not in (*RUN, *NOT_RUN) and not block.kind.startswith("{"):
                 raise PageError(f"line {block.line}: a block of an unknown kind: {block.kind!r}")
         for line, span in self.page.spans:
-            self.attempt(line, span, self.check_span, span)
+            self.attempt(line, span, check_span, span, self.path)
         if self.failures:
             raise PageError("\n".join(self.failures))
         self.type_script()
@@ -334,27 +357,44 @@ class _Reader:
             case "python":
                 text = "\n" * (block.line - 1) + short_python(block.text)
                 exec(compile(text, str(self.path), "exec"), self.names)
-            case "toml" if "duration" in tomllib.loads(block.text):
-                spillway.Scenario(block.text).read()
+            case "toml":
+                classes = [each for each in self.names.values() if hasattr(each, "id")]
+                plugins = [each for each in classes if f'"{each.id}"' in block.text]
+                spillway.Scenario(whole(block.text), plugins=plugins).read()
 
-    def check_span(self, span: str) -> None:
-        """A command in a sentence, of which options may be there and arguments placeholders."""
-        first, *arguments = span.split()
-        match first:
-            case "make":
-                check_make(arguments, [ROOT, self.path.parent])
-            case "pip":
-                check_pip(arguments)
-            case "spillway":
-                path, leaf = _command(arguments)
-                below = arguments[len(path) :][:1]
-                if hasattr(leaf, "commands") and re.match("[a-z]", "".join(below)):
-                    raise PageError(f"there is no command {span!r}")
-                known = {"--help"}.union(*([*x.opts, *x.secondary_opts] for x in leaf.params))
-                for word in arguments:
-                    option = word.partition("=")[0]
-                    if option.startswith("--") and option not in known:
-                        raise PageError(f"spillway {' '.join(path)} has no option {option}")
+
+def whole(text: str) -> str | dict[str, Any]:
+    """A scenario: this one, or what has the rest around these tables.
+
+    Switches beside each other are a graph, and models that nobody has trained the bundled one.
+    """
+    given = tomllib.loads(re.sub(r'"[\w-]+\.safetensors"', '"default"', text))
+    if "duration" in given:
+        return text
+    if isinstance(given.get("switch"), list):
+        given = {"topology": {"kind": "graph", **given}}
+    more = {key: {**REST.get(key, {}), **each} for key, each in given.items() if type(each) is dict}
+    return {**REST, **given, **more}
+
+
+def check_span(span: str, path: Path) -> None:
+    """A command in a sentence, of which options may be there and arguments placeholders."""
+    first, *arguments = span.split()
+    match first:
+        case "make":
+            check_make(arguments, [ROOT, path.parent])
+        case "pip":
+            check_pip(arguments)
+        case "spillway":
+            words, leaf = _command(arguments)
+            below = arguments[len(words) :][:1]
+            if hasattr(leaf, "commands") and re.match("[a-z]", "".join(below)):
+                raise PageError(f"there is no command {span!r}")
+            known = {"--help"}.union(*([*x.opts, *x.secondary_opts] for x in leaf.params))
+            for word in arguments:
+                option = word.partition("=")[0]
+                if option.startswith("--") and option not in known:
+                    raise PageError(f"spillway {' '.join(words)} has no option {option}")
 
 
 def check_make(arguments: Sequence[str], folders: Sequence[Path]) -> None:
