@@ -122,7 +122,7 @@ mod tests {
 
     /// Two trees over cpu, time, time.1 and flow_size.1, which know 60 sizes.
     fn model() -> FlowModel {
-        let bytes = include_bytes!("../tests/least.safetensors");
+        let bytes = include_bytes!("data/least.safetensors");
         FlowModel::of(Regressor::read(bytes).unwrap()).unwrap()
     }
 

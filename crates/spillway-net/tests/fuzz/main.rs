@@ -338,7 +338,7 @@ fn models() {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn bounds() {
-    let files = bundled("crates/spillway-traffic/tests", "safetensors");
+    let files = bundled("crates/spillway-traffic/src/data", "safetensors");
     let seeds = slices(&files);
     fuzz(
         "bounds",
