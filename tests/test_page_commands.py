@@ -29,10 +29,13 @@ from page_blocks import RUN, Page, taken_apart
 from spillway.base.arguments import seeds_of
 from spillway.cli.app import _program
 from spillway.cli.common import scenario_of
-from support import Outcome
+from support import HAS_STUDIES, Outcome
 
-catalogue = pytest.importorskip("spillway_studies.catalogue", reason="pages have its commands")
-KINDS = pytest.importorskip("spillway_studies.pages").KINDS
+if not HAS_STUDIES:
+    pytest.skip("pages have commands of the studies", allow_module_level=True)
+
+from spillway_studies import catalogue
+from spillway_studies.pages import KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

@@ -1,4 +1,4 @@
-"""The command line: a module for every command, or for a group of them.
+"""The command line: a module for each command, group of commands, or subject.
 
 Other distributions add theirs as entry points of the group `spillway.commands`: modules that
 register commands when they are imported. What cannot be imported is told of, and left out.
