@@ -63,8 +63,8 @@ pub enum Completion {
     LastAck,
 }
 
-/// Reads a policy's file, like a [`Reader`]. It also gets the names of the switches, by their
-/// numbers.
+/// Reads a policy's file, like a [`Reader`](spillway_settings::Reader). It also gets the names of
+/// the switches, by their numbers.
 pub type RecordReader = Arc<dyn Fn(&str, &str, &str, &[String]) -> Content + Send + Sync>;
 
 /// Where the files and algorithms that a scenario names come from.
