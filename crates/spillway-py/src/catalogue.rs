@@ -75,7 +75,7 @@ pub fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
     let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(|key| {
         json!({
             "name": key.name,
-            "takes": key.takes,
+            "takes": key.takes.to_string(),
             "default": key.default,
             "meaning": key.meaning,
         })

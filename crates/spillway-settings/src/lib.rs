@@ -7,6 +7,7 @@ mod files;
 mod overrides;
 pub mod quantity;
 mod section;
+mod takes;
 mod whole;
 
 pub use depth::{check_depth, parse};
@@ -14,5 +15,6 @@ pub use error::{ErrorKind, SettingsError, nearest_name};
 pub use files::{Content, Files, NamedFile, Reader};
 pub use overrides::{apply, place_in, value_of};
 pub use section::{Key, Range, Section, is_line};
+pub use takes::Takes;
 pub use toml::{Table, Value};
 pub use whole::{read_whole, read_whole_text};

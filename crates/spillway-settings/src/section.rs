@@ -6,6 +6,7 @@
 
 use crate::error::{ErrorKind, SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
+use crate::takes::Takes;
 use spillway_engine::{Rate, Time};
 use std::fmt;
 use toml::{Table, Value};
@@ -13,12 +14,12 @@ use toml::{Table, Value};
 type Result<T> = std::result::Result<T, SettingsError>;
 
 /// A key that a section understands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// Its name in the section.
     pub name: &'static str,
-    /// What it accepts: `time`, `number in (0, inf)`, `"tail" or "head"`.
-    pub takes: String,
+    /// What it accepts.
+    pub takes: Takes,
     /// Its default as it would be written; empty if a value must be given.
     pub default: String,
     /// What it means.
@@ -26,7 +27,7 @@ pub struct Key {
 }
 
 /// The numbers that a key allows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// Above 0.
     Positive,
@@ -46,32 +47,33 @@ pub enum Range {
 
 impl Range {
     fn contains(self, x: f64) -> bool {
-        match self {
-            Range::Positive => x > 0.0 && x.is_finite(),
-            Range::NotNegative => x >= 0.0 && x.is_finite(),
-            Range::AboveOne => x > 1.0 && x.is_finite(),
-            Range::Unit => (0.0..=1.0).contains(&x),
-            Range::Share => x > 0.0 && x <= 1.0,
-            Range::AtLeast(least) => x >= least && x.is_finite(),
-            Range::Within(low, high) => (low..=high).contains(&x),
-        }
+        let [(low, has_low), (high, has_high)] = self.bounds();
+        let is_above = x > low || (has_low && x == low);
+        is_above && (x < high || (has_high && x == high))
     }
 
-    fn text(self) -> String {
+    /// The least and the greatest, and whether they are allowed themselves.
+    pub fn bounds(self) -> [(f64, bool); 2] {
+        const NO_END: (f64, bool) = (f64::INFINITY, false);
         match self {
-            Range::Positive => "(0, inf)".into(),
-            Range::NotNegative => "[0, inf)".into(),
-            Range::AboveOne => "(1, inf)".into(),
-            Range::Unit => "[0, 1]".into(),
-            Range::Share => "(0, 1]".into(),
-            Range::AtLeast(least) => format!("[{least}, inf)"),
-            Range::Within(low, high) => format!("[{low}, {high}]"),
+            Range::Positive => [(0.0, false), NO_END],
+            Range::NotNegative => [(0.0, true), NO_END],
+            Range::AboveOne => [(1.0, false), NO_END],
+            Range::Unit => [(0.0, true), (1.0, true)],
+            Range::Share => [(0.0, false), (1.0, true)],
+            Range::AtLeast(least) => [(least, true), NO_END],
+            Range::Within(low, high) => [(low, true), (high, true)],
         }
     }
 }
 
-/// What a key takes that takes one number or several.
-const LIST: &str = ", or a list of them";
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [(low, has_low), (high, has_high)] = self.bounds();
+        let (open, close) = (if has_low { '[' } else { '(' }, if has_high { ']' } else { ')' });
+        write!(f, "{open}{low}, {high}{close}")
+    }
+}
 
 /// One table of a scenario: the given values, and the values to which they are resolved.
 #[derive(Debug)]
@@ -170,7 +172,7 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<Time> {
-        self.quantity(key, default, "a time such as \"25.2us\"", meaning, quantity::time)
+        self.quantity(key, default, Takes::Time { positive: false }, meaning, quantity::time)
     }
 
     /// A span of time above 0.
@@ -180,9 +182,8 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<Time> {
-        let takes = "a time above 0, such as \"25.2us\"";
         let parse = |text: &str| quantity::time(text).filter(|&time| time > Time::ZERO);
-        self.quantity(key, default, takes, meaning, parse)
+        self.quantity(key, default, Takes::Time { positive: true }, meaning, parse)
     }
 
     /// A line's rate.
@@ -192,13 +193,12 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<Rate> {
-        let takes = "a rate from 8bps to 8Tbps, such as \"10Gbps\"";
-        self.quantity(key, default, takes, meaning, quantity::rate)
+        self.quantity(key, default, Takes::Rate, meaning, quantity::rate)
     }
 
     /// A number of bytes.
     pub fn size(&mut self, key: &'static str, default: &str, meaning: &'static str) -> Result<u64> {
-        self.quantity(key, default, "a size such as \"1500B\" or \"4MB\"", meaning, quantity::size)
+        self.quantity(key, default, Takes::Size { positive: false }, meaning, quantity::size)
     }
 
     /// A number of bytes above 0.
@@ -208,9 +208,8 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<u64> {
-        let takes = "a size above 0, such as \"1500B\" or \"4MB\"";
         let parse = |text: &str| quantity::size(text).filter(|&bytes| bytes > 0);
-        self.quantity(key, default, takes, meaning, parse)
+        self.quantity(key, default, Takes::Size { positive: true }, meaning, parse)
     }
 
     /// Packets or bytes, or unlimited.
@@ -220,8 +219,7 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<Amount> {
-        let takes = "a length such as \"65pkt\" or \"100KB\", or \"unlimited\"";
-        self.quantity(key, default, takes, meaning, Amount::parse)
+        self.quantity(key, default, Takes::Amount, meaning, Amount::parse)
     }
 
     /// A switch's buffer.
@@ -231,8 +229,7 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<BufferSize> {
-        let takes = "a size above 0, such as \"1MB\" or \"5.12KB/port/Gbps\", or \"unlimited\"";
-        self.quantity(key, default, takes, meaning, BufferSize::parse)
+        self.quantity(key, default, Takes::Buffer, meaning, BufferSize::parse)
     }
 
     /// Bytes, or a multiple of the bandwidth-delay product.
@@ -242,8 +239,7 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<BdpSize> {
-        let takes = "a size such as \"30KB\" or \"1bdp\"";
-        self.quantity(key, default, takes, meaning, BdpSize::parse)
+        self.quantity(key, default, Takes::BdpSize, meaning, BdpSize::parse)
     }
 
     /// A quantity with a unit, read by its own parser. An empty default means that a value must be
@@ -252,7 +248,7 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: &str,
+        takes: impl Into<Takes>,
         meaning: &'static str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<T> {
@@ -265,14 +261,15 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: &str,
+        takes: impl Into<Takes>,
         meaning: &'static str,
         parse: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<T> {
         let default_value = (!default.is_empty()).then(|| Value::String(default.into()));
-        let value = self.take(key, default_value, takes, meaning)?;
+        let takes = takes.into();
+        let value = self.take(key, default_value, &takes, meaning)?;
         let parsed = parse(&value);
-        parsed.ok_or_else(|| self.wrong(key, &value, takes))
+        parsed.ok_or_else(|| self.wrong(key, &value, &takes))
     }
 
     /// A number in a range. Without a default, a value must be given.
@@ -283,7 +280,7 @@ impl Section {
         range: Range,
         meaning: &'static str,
     ) -> Result<f64> {
-        let takes = format!("a number in {}", range.text());
+        let takes = Takes::Number(range);
         let value = self.take(key, default.into().map(Value::Float), &takes, meaning)?;
         let number = as_number(&value).filter(|&x| range.contains(x));
         number.ok_or_else(|| self.wrong(key, &value, &takes))
@@ -297,10 +294,7 @@ impl Section {
         range: std::ops::RangeInclusive<u64>,
         meaning: &'static str,
     ) -> Result<u64> {
-        let takes = match *range.end() {
-            u64::MAX => format!("a whole number, at least {}", range.start()),
-            end => format!("a whole number from {} to {end}", range.start()),
-        };
+        let takes = Takes::Integer { least: *range.start(), most: *range.end() };
         let default = default.into().map(|n| Value::Integer(n as i64));
         let value = self.take(key, default, &takes, meaning)?;
         let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
@@ -314,8 +308,8 @@ impl Section {
         default: bool,
         meaning: &'static str,
     ) -> Result<bool> {
-        let value = self.take(key, Some(Value::Boolean(default)), "true or false", meaning)?;
-        value.as_bool().ok_or_else(|| self.wrong(key, &value, "true or false"))
+        let value = self.take(key, Some(Value::Boolean(default)), &Takes::Flag, meaning)?;
+        value.as_bool().ok_or_else(|| self.wrong(key, &value, &Takes::Flag))
     }
 
     /// A line of text that is not blank. An empty default means that a value must be given.
@@ -323,7 +317,7 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: &str,
+        takes: impl Into<Takes>,
         meaning: &'static str,
     ) -> Result<String> {
         let parse = |text: &str| is_line(text).then(|| text.to_string());
@@ -337,8 +331,7 @@ impl Section {
         options: &[(&str, T)],
         meaning: &'static str,
     ) -> Result<T> {
-        let names: Vec<String> = options.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        let takes = names.join(" or ");
+        let takes = Takes::Choice(options.iter().map(|(name, _)| (*name).into()).collect());
         let value = self.take(key, Some(options[0].0.into()), &takes, meaning)?;
         let Some(text) = value.as_str() else { return Err(self.wrong(key, &value, &takes)) };
         match options.iter().find(|(name, _)| *name == text) {
@@ -350,6 +343,21 @@ impl Section {
         }
     }
 
+    /// One of several names, which must be given.
+    pub fn one_of<'a>(
+        &mut self,
+        key: &'static str,
+        ids: impl Iterator<Item = &'a str> + Clone,
+        meaning: &'static str,
+    ) -> Result<String> {
+        let takes = Takes::Choice(ids.clone().map(Into::into).collect());
+        let id = self.text(key, "", takes.clone(), meaning)?;
+        if ids.clone().any(|known| known == id) {
+            return Ok(id);
+        }
+        Err(self.wrong(key, &Value::String(id.clone()), &takes).hint(nearest_name(&id, ids)))
+    }
+
     /// One number or a list of numbers: `0.5` or `[64, 0.5]`.
     pub fn numbers(
         &mut self,
@@ -358,7 +366,7 @@ impl Section {
         range: Range,
         meaning: &'static str,
     ) -> Result<Vec<f64>> {
-        let takes = format!("a number in {}{LIST}", range.text());
+        let takes = Takes::Numbers(range);
         let default = match default {
             [] => None,
             [one] => Some(Value::Float(*one)),
@@ -376,7 +384,8 @@ impl Section {
     /// The elements of a list that has been read, or the number that was given in place of a list.
     /// `None` for other keys.
     pub fn list(&self, key: &str) -> Option<Vec<Value>> {
-        let takes_list = |known: &&Key| known.name == key && known.takes.ends_with(LIST);
+        let takes_list =
+            |known: &&Key| known.name == key && matches!(known.takes, Takes::Numbers(_));
         self.keys.iter().find(takes_list)?;
         match self.resolved.get(key)? {
             Value::Array(list) => Some(list.clone()),
@@ -384,18 +393,22 @@ impl Section {
         }
     }
 
-    /// An optional value: `read` is called only if a value was given.
+    /// The value of a key that need not be given; `read` asks for it. `None` if it is not given. It
+    /// is then not written out.
     pub fn optional<T>(
         &mut self,
         key: &'static str,
-        takes: &str,
-        meaning: &'static str,
         read: impl FnOnce(&mut Section) -> Result<T>,
     ) -> Result<Option<T>> {
         if self.has(key) {
             return read(self).map(Some);
         }
-        self.remember(key, takes, "none", meaning);
+        // What the key takes is what would have been asked for.
+        let mut other = Section::new(self.path.clone(), Table::new());
+        drop(read(&mut other));
+        for known in other.keys.into_iter().filter(|known| known.name == key) {
+            self.keys.push(Key { default: "none".into(), ..known });
+        }
         Ok(None)
     }
 
@@ -405,7 +418,7 @@ impl Section {
         key: &'static str,
         meaning: &'static str,
     ) -> Result<Option<bool>> {
-        self.optional(key, "true or false", meaning, |section| section.flag(key, false, meaning))
+        self.optional(key, |section| section.flag(key, false, meaning))
     }
 
     /// The table under `key`, empty if it was not given. Pass the result of its [`Section::finish`]
@@ -416,14 +429,14 @@ impl Section {
         match self.given.remove(key) {
             None => Ok(Section::new(path, Table::new())),
             Some(Value::Table(table)) => Ok(Section::new(path, table)),
-            Some(other) => Err(self.wrong(key, &other, "a table")),
+            Some(other) => Err(self.wrong(key, &other, &"a table".into())),
         }
     }
 
     /// The tables of the array under `key`. The path of each contains its `name` or its index.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section>> {
         self.also_valid.push(key.into());
-        let takes = format!("tables, each headed [[{key}]]");
+        let takes = Takes::Other(format!("tables, each headed [[{key}]]"));
         let list = match self.given.remove(key) {
             None => return Ok(Vec::new()),
             Some(Value::Array(list)) => list,
@@ -453,8 +466,7 @@ impl Section {
         ids: impl Iterator<Item = &'a str> + Clone,
         meaning: &'static str,
     ) -> Result<(String, Section)> {
-        let listed = ids.clone().collect::<Vec<_>>().join(", ");
-        let takes = format!("one of {listed}, or a table with `kind` and parameters");
+        let takes = Takes::Policy(ids.clone().map(Into::into).collect());
         self.remember(key, &takes, default, meaning);
         let path = self.path_of(key);
         let (kind, parameters) = match self.given.remove(key) {
@@ -485,6 +497,11 @@ impl Section {
     /// Puts a resolved value that other code has read into this section's result.
     pub fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.resolved.insert(key.into(), value.into());
+    }
+
+    /// Does not write out a key that has been asked for, since other keys say the same.
+    pub fn leave_out(&mut self, key: &str) {
+        self.resolved.remove(key);
     }
 
     /// Gives a value to a key that has none.
@@ -537,7 +554,7 @@ impl Section {
         &mut self,
         key: &'static str,
         default: Option<Value>,
-        takes: &str,
+        takes: &Takes,
         meaning: &'static str,
     ) -> Result<Value> {
         let written = default.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -553,12 +570,11 @@ impl Section {
         Ok(value)
     }
 
-    fn remember(&mut self, key: &'static str, takes: &str, default: &str, meaning: &'static str) {
-        let (takes, default) = (takes.into(), default.into());
-        self.keys.push(Key { name: key, takes, default, meaning });
+    fn remember(&mut self, key: &'static str, takes: &Takes, default: &str, meaning: &'static str) {
+        self.keys.push(Key { name: key, takes: takes.clone(), default: default.into(), meaning });
     }
 
-    fn wrong(&self, key: &str, value: &Value, takes: &str) -> SettingsError {
+    fn wrong(&self, key: &str, value: &Value, takes: &Takes) -> SettingsError {
         let is_negative = |text: &str| text.trim_start().starts_with('-');
         let problem = match value.as_str() {
             Some(text) if is_negative(text) => "must not be negative",
@@ -591,9 +607,10 @@ mod tests {
         assert_eq!(s.time("rtt", "1us", "round trip").unwrap(), Time::from_us(3));
         assert_eq!(s.number("alpha", 0.5, Range::Positive, "share").unwrap(), 1.0);
         assert_eq!(s.size("mss", "1448B", "payload").unwrap(), 1448);
-        assert!(
-            s.optional("cap", "a size", "limit", |s| s.size("cap", "", "limit")).unwrap().is_none()
-        );
+        assert!(s.optional("cap", |s| s.size("cap", "", "limit")).unwrap().is_none());
+        let told = s.keys().last().unwrap();
+        let size = Takes::Size { positive: false };
+        assert_eq!((told.name, &told.takes, &*told.default), ("cap", &size, "none"));
         let resolved = s.finish().unwrap().to_string();
         assert_eq!(resolved, "rtt = \"3us\"\nalpha = 1\nmss = \"1448B\"\n");
     }

@@ -91,7 +91,7 @@ fn range(
         let most = -Clock::MOST_PPB..=Clock::MOST_PPB;
         (low <= high && most.contains(&low) && most.contains(&high)).then_some(low..=high)
     };
-    section.optional(key, takes, meaning, |s| s.quantity(key, "", takes, meaning, parse))
+    section.optional(key, |s| s.quantity(key, "", takes, meaning, parse))
 }
 
 /// Parts in a thousand million of a number of parts per million with up to three decimals.

@@ -44,9 +44,12 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = "a path, seen from the scenario's folder";
     let meaning = "A TOML file of [[switch]], [[host]] and [[link]] tables; without it these are \
                    in the scenario.";
-    // Taken raw, because the resolved section has the tables instead.
-    let file = section.optional("file", takes, meaning, |section| Ok(section.raw("file")))?;
-    let (topology, tables) = match file.flatten() {
+    let text = |value: &Value| value.as_str().map(String::from);
+    let file =
+        section.optional("file", |section| section.value("file", "", takes, meaning, text))?;
+    // The resolved section has the tables instead.
+    section.leave_out("file");
+    let (topology, tables) = match file {
         None if !TABLES.iter().any(|key| section.has(key)) => {
             return Err(section.error("file", format!("missing; expected {takes}")));
         }
@@ -55,16 +58,12 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
             let problem = "the network is described here too; expected the one or the other";
             return Err(section.error("file", problem));
         }
-        Some(Value::String(name)) => {
+        Some(name) => {
             let in_file = |error| locate(error, &name);
             let mut inside = open(section, &folder.join(&name), &name)?;
             let read = read_tables(&mut inside).map_err(in_file)?;
             inside.finish().map_err(in_file)?;
             read
-        }
-        Some(other) => {
-            let problem = format!("{other} is not valid; expected {takes}");
-            return Err(section.error("file", problem).of(ErrorKind::WrongValue));
         }
     };
     for (key, tables) in TABLES.into_iter().zip(tables) {
@@ -169,7 +168,7 @@ impl Switches {
         for mut table in section.sections("switch")? {
             let name = table.text("name", "", "a name", "What links and hosts call it.")?;
             let meaning = "Its place in the hierarchy.";
-            let tier = table.optional("tier", "a tier", meaning, |table| {
+            let tier = table.optional("tier", |table| {
                 table.choice("tier", &TIERS.map(|tier| (tier, tier)), meaning)
             })?;
             let number = switches.names.len() as u32;

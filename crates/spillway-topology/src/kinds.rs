@@ -3,7 +3,7 @@
 use super::clocks::Clocks;
 use super::{Topology, dumbbell, fat_tree, graph, leaf_spine, star};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{ErrorKind, Key, Section, SettingsError, nearest_name, quantity};
+use spillway_settings::{Key, Section, SettingsError, quantity};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -59,29 +59,17 @@ impl Kind {
 /// Reads the network that a section describes. Names of files are relative to `folder`.
 pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let ids = KINDS.iter().map(|kind| kind.id);
-    let takes = ids.clone().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(" or ");
-    let id = section.text("kind", "", &takes, "Which shape the network has.")?;
-    match KINDS.iter().find(|kind| kind.id == id) {
-        Some(kind) => {
-            let mut topology = (kind.read)(section, folder)?;
-            let meaning = "whether a packet's time on a line is cut to whole nanoseconds";
-            let whole_ns = section.optional_flag("whole_ns", meaning)? == Some(true);
-            topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns);
-            topology.clocks = Clocks::read(section, whole_ns)?;
-            let meaning = "whether a port that can send chooses only after all packets of the same \
-                           moment have arrived";
-            topology.arrivals_first =
-                section.optional_flag("arrivals_first", meaning)? == Some(true);
-            Ok(topology)
-        }
-        None => {
-            let problem = format!("{id:?} is not valid; expected {takes}");
-            Err(section
-                .error("kind", problem)
-                .of(ErrorKind::WrongValue)
-                .hint(nearest_name(&id, ids)))
-        }
-    }
+    let id = section.one_of("kind", ids, "Which shape the network has.")?;
+    let kind = KINDS.iter().find(|kind| kind.id == id).expect("it is one of those listed");
+    let mut topology = (kind.read)(section, folder)?;
+    let meaning = "whether a packet's time on a line is cut to whole nanoseconds";
+    let whole_ns = section.optional_flag("whole_ns", meaning)? == Some(true);
+    topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns);
+    topology.clocks = Clocks::read(section, whole_ns)?;
+    let meaning = "whether a port that can send chooses only after all packets of the same moment \
+                   have arrived";
+    topology.arrivals_first = section.optional_flag("arrivals_first", meaning)? == Some(true);
+    Ok(topology)
 }
 
 /// The most hosts of any network.

@@ -18,8 +18,7 @@ impl ActiveTime {
         let start = section.time("start", "0us", "When it begins.")?;
         let meaning =
             "When it ends; by default, and at the latest, at the end of the scenario's duration.";
-        let stop = section
-            .optional("stop", "a time such as \"3s\"", meaning, |s| s.time("stop", "", meaning))?;
+        let stop = section.optional("stop", |s| s.time("stop", "", meaning))?;
         match stop {
             Some(stop) if stop <= start => {
                 Err(section.error("stop", format!("{stop} is not after the start, {start}")))

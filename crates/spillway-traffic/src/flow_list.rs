@@ -78,13 +78,11 @@ impl FlowListParams {
                        bound_bytes, after, delay_ns, job.";
         let file = section.text("file", "", takes, meaning)?;
         let meaning = "Takes only the flows of this class of the list.";
-        let only_class = section.optional("only_class", "a class's name", meaning, |s| {
-            s.text("only_class", "", "a class's name", meaning)
-        })?;
+        let only_class = section
+            .optional("only_class", |s| s.text("only_class", "", "a class's name", meaning))?;
         let meaning = "The largest number of flows, in the order of their start.";
-        let limit = section.optional("limit", "a whole number, at least 1", meaning, |s| {
-            s.integer("limit", None, 1..=u64::MAX, meaning)
-        })?;
+        let limit =
+            section.optional("limit", |s| s.integer("limit", None, 1..=u64::MAX, meaning))?;
         let meaning = "The time of the list that is the start of the run.";
         let origin = section.time("origin", "0us", meaning)?;
         let release = Release::read(section)?;

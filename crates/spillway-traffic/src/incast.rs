@@ -117,9 +117,8 @@ impl IncastParams {
         let takes = "a size such as \"500KB\", or a share of the buffer such as \"50%\"";
         let meaning = "Bytes of payload per query, or a share of the buffer of the receiver's \
                        leaf; the senders share it equally.";
-        let burst = section.optional("burst", takes, meaning, |s| {
-            s.quantity("burst", "", takes, meaning, BufferPart::parse)
-        })?;
+        let burst = section
+            .optional("burst", |s| s.quantity("burst", "", takes, meaning, BufferPart::parse))?;
         let sizes = Sizes::read_if_given(section, context.files)?;
         let takes =
             "a whole number from 1 to 2^32 - 1, or a range with both ends such as \"8..64\"";
@@ -135,9 +134,8 @@ impl IncastParams {
         let active = ActiveTime::read(section, context.duration)?;
         let meaning =
             "The largest number of queries, counted over all receivers in the order of their time.";
-        let queries = section.optional("queries", "a whole number, at least 1", meaning, |s| {
-            s.integer("queries", None, 1..=u64::MAX, meaning)
-        })?;
+        let queries =
+            section.optional("queries", |s| s.integer("queries", None, 1..=u64::MAX, meaning))?;
 
         if senders != Senders::Any && racks.count() < 2 {
             let problem = "there is one rack only; expected \"any\"";

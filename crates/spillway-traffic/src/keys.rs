@@ -13,7 +13,7 @@ pub fn optional_value<T>(
     meaning: &'static str,
     parse: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Option<T>, SettingsError> {
-    section.optional(key, takes, meaning, |s| s.value(key, "", takes, meaning, parse))
+    section.optional(key, |s| s.value(key, "", takes, meaning, parse))
 }
 
 /// Reads a set of hosts, sorted. Each must exist and occur once.

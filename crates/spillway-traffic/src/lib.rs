@@ -45,7 +45,7 @@ use bounds::Bounds;
 use dyn_clone::DynClone;
 use label::Label;
 use spillway_engine::{Stream, Time};
-use spillway_settings::{ErrorKind, Files, Key, Section, SettingsError, nearest_name};
+use spillway_settings::{Files, Key, Section, SettingsError};
 use spillway_topology::Topology;
 use spillway_transport::flow::FlowSpec;
 use std::fmt;
@@ -258,19 +258,11 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
     let name =
         section.text("name", "", "a name", "Names the class, and seeds its random streams.")?;
     let ids = KINDS.iter().map(|kind| kind.id);
-    let takes = format!("one of {}", ids.clone().collect::<Vec<_>>().join(", "));
-    let id = section.text("kind", "", &takes, "The kind of traffic.")?;
-    let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
-        let problem = format!("{id:?} is not known; expected {takes}");
-        return Err(section
-            .error("kind", problem)
-            .of(ErrorKind::WrongValue)
-            .hint(nearest_name(&id, ids)));
-    };
-    let (takes, meaning) =
-        ("a whole number from 0 to 254", "The priority of its flows, 0 the highest.");
-    let priority = section
-        .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=254, meaning))?;
+    let id = section.one_of("kind", ids, "The kind of traffic.")?;
+    let kind = KINDS.iter().find(|kind| kind.id == id).expect("it is one of those listed");
+    let meaning = "The priority of its flows, 0 the highest.";
+    let priority =
+        section.optional("priority", |s| s.integer("priority", None, 0..=254, meaning))?;
     let priority = priority.map(|priority| priority as u8);
     let (bounds, model) = Bounds::read(section, context.files)?;
     if model.is_some() && kind.id != flow_list::KIND.id {
@@ -659,10 +651,11 @@ mod tests {
             (vec![WEB, WEB], "traffic.web.name: the class \"web\" is there twice"),
             (
                 vec!["name = \"x\"\nkind = \"poison\""],
-                "traffic.x.kind: \"poison\" is not known; expected one of poisson, incast, \
-                 permutation, all-to-all, all-reduce, persistent, flows\nhint: did you mean `poisson`?",
+                "traffic.x.kind: \"poison\" is not valid; expected \"poisson\" or \"incast\" or \
+                 \"permutation\" or \"all-to-all\" or \"all-reduce\" or \"persistent\" or \"flows\"\n\
+                 hint: did you mean `poisson`?",
             ),
-            (vec!["name = \"x\""], "traffic.x.kind: missing; expected one of poisson, incast"),
+            (vec!["name = \"x\""], "traffic.x.kind: missing; expected \"poisson\" or \"incast\""),
             (vec!["name = \"x\"\nkind = \"poisson\"\npriority = 256"], "traffic.x.priority: 256"),
         ] {
             let error = fixture().traffic(&sections).unwrap_err().to_string();

@@ -49,11 +49,9 @@ impl PermutationParams {
         let size = super::read_size(section)?;
         let start = section.time("start", "0us", "When all flows start.")?;
         let last = u64::from(hosts - 1);
-        let takes = format!("a whole number from 1 to {last}");
         let meaning = "Each host sends to the host this many numbers further; by default the seed \
                        chooses the permutation.";
-        let shift = section
-            .optional("shift", &takes, meaning, |s| s.integer("shift", None, 1..=last, meaning))?;
+        let shift = section.optional("shift", |s| s.integer("shift", None, 1..=last, meaning))?;
         let receivers = match shift {
             Some(shift) => (0..hosts).map(|host| (host + shift as u32) % hosts).collect(),
             None => derangement(hosts, &mut label.stream(0)),

@@ -50,8 +50,7 @@ impl PersistentParams {
         let flows_per_pair = section.integer("flows_per_pair", 1, 1..=u64::MAX, meaning)? as usize;
         let start = section.time("start", "0us", "When the first flow starts.")?;
         let meaning = "When they stop sending; by default at the scenario's `stop`.";
-        let stop = section
-            .optional("stop", "a time such as \"3s\"", meaning, |s| s.time("stop", "", meaning))?;
+        let stop = section.optional("stop", |s| s.time("stop", "", meaning))?;
         let stagger = section.time("stagger", "0us", "Time between the starts of the flows.")?;
         let mut pairs = read_pairs(section, context.topology.hosts())?;
         if stagger == Time::ZERO {

@@ -121,9 +121,8 @@ impl PoissonParams {
         let active = ActiveTime::read(section, context.duration)?;
         let meaning =
             "The largest number of flows, counted over all hosts in the order of their start.";
-        let flows = section.optional("flows", "a whole number, at least 1", meaning, |s| {
-            s.integer("flows", None, 1..=u64::MAX, meaning)
-        })?;
+        let flows =
+            section.optional("flows", |s| s.integer("flows", None, 1..=u64::MAX, meaning))?;
 
         let senders = match (senders, destinations) {
             (Some(senders), Destinations::Host(receiver)) if senders.contains(&receiver) => {
@@ -319,10 +318,8 @@ fn placed(each: &[(u32, f64)], sources: u64, label: &Label) -> Vec<(u32, f64)> {
 fn read_sources(section: &mut Section, load_of: LoadOf) -> Result<Option<u64>, SettingsError> {
     let meaning = "Independent sources, each placed on a sending host at random (with load_of = \
                    \"receiver\"); by default one on every sending host.";
-    let takes = "a whole number from 1 to 1000000";
-    let sources = section.optional("sources", takes, meaning, |s| {
-        s.integer("sources", None, 1..=1_000_000, meaning)
-    })?;
+    let sources =
+        section.optional("sources", |s| s.integer("sources", None, 1..=1_000_000, meaning))?;
     if sources.is_some() && load_of != LoadOf::Receiver {
         let problem = "the load of an uplink, or of a host, has no sources to be shared by";
         return Err(section.error("sources", problem).hint("take load_of = \"receiver\""));

@@ -66,9 +66,8 @@ const MEANING: &str = "Sizes of the flows in bytes of payload: a bundled distrib
 fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsError> {
     let meaning = "Only sizes of the distribution within this range, in their proportions.";
     let takes = "a range such as \"1KB..32KB\"";
-    section.optional("sizes_within", takes, meaning, |s| {
-        s.quantity("sizes_within", "", takes, meaning, parse_range)
-    })
+    section
+        .optional("sizes_within", |s| s.quantity("sizes_within", "", takes, meaning, parse_range))
 }
 
 /// Parses two sizes, the first at least one byte and the second larger.
@@ -107,8 +106,7 @@ impl Sizes {
         section: &mut Section,
         files: &Files,
     ) -> Result<Option<Sizes>, SettingsError> {
-        let text =
-            section.optional("sizes", TAKES, MEANING, |s| s.text("sizes", "", TAKES, MEANING))?;
+        let text = section.optional("sizes", |s| s.text("sizes", "", TAKES, MEANING))?;
         let within = read_within(section)?;
         match (text, within) {
             (None, None) => Ok(None),

@@ -82,8 +82,7 @@ impl Nacks {
         let meaning = "how losses are told and repaired: as by TCP, as `loss_detection` says; or in \
                        NACKs, as by RDMA's NICs, which go back to the first gap or send only what is \
                        missing (IRN)";
-        let takes = WAYS.map(|way| format!("{way:?}")).join(" or ");
-        let way = section.optional("retransmit", &takes, meaning, |section| {
+        let way = section.optional("retransmit", |section| {
             section.choice("retransmit", &WAYS.map(|way| (way, way)), meaning)
         })?;
         let way = way.unwrap_or(WAYS[0]);

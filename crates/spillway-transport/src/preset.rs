@@ -103,7 +103,7 @@ pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsErro
     }
     let meaning = "whose values other keys have by default: those of Linux's TCP, or each its own";
     let read = |section: &mut Section| section.choice(KEY, &[("linux", ())], meaning);
-    if section.optional(KEY, "\"linux\"", meaning, read)?.is_some() {
+    if section.optional(KEY, read)?.is_some() {
         let is_friendly = section.peek("tcp_friendly") != Some(&Value::Boolean(false));
         let values = linux(kind).into_iter();
         let values = values.filter(|&(key, _)| is_friendly || key != "friendly_alpha");

@@ -97,9 +97,7 @@ impl LinkEvent {
     fn read(section: &mut Section, topology: &Topology, down: bool) -> Result<LinkEvent> {
         let line = read_line(section, topology)?;
         let at = section.time("at", "", "when it begins")?;
-        let until = section.optional("until", "a time", "when it is over", |s| {
-            s.time("until", "", "when it is over")
-        })?;
+        let until = section.optional("until", |s| s.time("until", "", "when it is over"))?;
         let until = until.unwrap_or(Time::MAX);
         if until <= at {
             return Err(section.error("until", format!("{until} is not after at = {at}")));

@@ -367,7 +367,7 @@ fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box
     };
     let default = read(&given).is_some_and(|_| !section.has("priorities"));
     let listed = if default {
-        section.optional("priorities", takes, meaning, |_| Ok(()))?;
+        section.optional("priorities", |_| Ok(()))?;
         read(&given).unwrap_or_default()
     } else {
         section.value("priorities", "", takes, meaning, read)?

@@ -38,7 +38,7 @@ impl Receiving {
                        pauses its switch";
         let takes = "a rate such as \"40Gbps\", \"unlimited\", or a table of hosts and rates";
         let is_one = |value: &Value| value.as_table().is_some() || rate_in(value).is_some();
-        let given = section.optional("receive_rate", takes, meaning, |section| {
+        let given = section.optional("receive_rate", |section| {
             let read = |value: &Value| is_one(value).then(|| value.clone());
             section.value("receive_rate", "", takes, meaning, read)
         })?;
@@ -209,6 +209,5 @@ fn size(
     default: &str,
     meaning: &'static str,
 ) -> Result<Option<u64>> {
-    let takes = "bytes such as 1MB";
-    section.optional(key, takes, meaning, |s| s.positive_size(key, default, meaning))
+    section.optional(key, |s| s.positive_size(key, default, meaning))
 }

@@ -89,7 +89,7 @@ impl BurstDefinition {
 impl Recording {
     pub(super) fn read(section: &mut Section, scope: &Scope) -> Result<Recording> {
         let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
-            section.optional(key, "a time above 0", meaning, |s| s.positive_time(key, "", meaning))
+            section.optional(key, |s| s.positive_time(key, "", meaning))
         };
         let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
         // Scenarios need not say whether they ask for these.
@@ -119,7 +119,7 @@ impl Recording {
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
         let mut only = |key: &'static str, meaning: &'static str| {
-            section.optional(key, "a number", meaning, |s| {
+            section.optional(key, |s| {
                 s.integer(key, None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
             })
         };
@@ -256,7 +256,7 @@ impl Scope<'_> {
         meaning: &'static str,
     ) -> Result<Option<u32>> {
         let takes = "a switch such as \"leaf0\", or its number";
-        section.optional(key, takes, meaning, |section| {
+        section.optional(key, |section| {
             let name = given_name(section, key, takes, meaning)?;
             let switch = match (self.switch_called(section, key, &name)?, name.parse()) {
                 (Some(switch), _) => switch,
@@ -338,13 +338,11 @@ impl Scope<'_> {
 fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefinition>> {
     let takes = "a share of the buffer such as \"20%\", or a size such as \"800KB\"";
     let meaning = "whether bursts have a row: those of ports that hold more than this";
-    let above = section.optional("bursts", takes, meaning, |s| {
-        s.quantity("bursts", "", takes, meaning, BufferPart::parse)
-    })?;
+    let above = section
+        .optional("bursts", |s| s.quantity("bursts", "", takes, meaning, BufferPart::parse))?;
     let meaning = "the share of its maximum below which a burst is over";
-    let end = section.optional("burst_end", "a number in (0, 1]", meaning, |s| {
-        s.number("burst_end", 0.5, Range::Share, meaning)
-    })?;
+    let end =
+        section.optional("burst_end", |s| s.number("burst_end", 0.5, Range::Share, meaning))?;
     let Some(above) = above else {
         return match end {
             None => Ok(None),
@@ -387,16 +385,11 @@ fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<Fate
 
 fn read_flows(section: &mut Section) -> Result<Vec<u32>> {
     let meaning = "flows whose windows are sampled, by their numbers";
-    let flows = section.optional("windows", "a list of flow numbers", meaning, |s| {
-        let value = s.raw("windows").unwrap_or(Value::Array(Vec::new()));
-        let number = |item: &Value| item.as_integer().and_then(|n| u32::try_from(n).ok());
-        let list = value.as_array().and_then(|list| list.iter().map(number).collect());
-        let list: Vec<u32> = list.ok_or_else(|| {
-            s.error("windows", format!("{value} is not valid; expected a list of flow numbers"))
-                .of(ErrorKind::WrongValue)
-        })?;
-        s.put("windows", value);
-        Ok(list)
+    let number = |item: &Value| item.as_integer().and_then(|n| u32::try_from(n).ok());
+    let flows = section.optional("windows", |section| {
+        section.value("windows", "", "a list of flow numbers", meaning, |value| {
+            value.as_array().and_then(|list| list.iter().map(number).collect())
+        })
     })?;
     Ok(flows.unwrap_or_default())
 }

@@ -53,16 +53,13 @@ impl RoutingSettings {
         let meaning = "whether the choices of hashes and paths count next hops from the first port \
                        or from the last";
         let orders = [("ascending", NextHops::Ascending), ("descending", NextHops::Descending)];
-        let takes = "\"ascending\" or \"descending\"";
-        let order = section
-            .optional("next_hops", takes, meaning, |s| s.choice("next_hops", &orders, meaning))?;
+        let order = section.optional("next_hops", |s| s.choice("next_hops", &orders, meaning))?;
         Ok(RoutingSettings { spreading, hash, next_hops: order.unwrap_or(NextHops::Ascending) })
     }
 
     fn read_hash(section: &mut Section, hosts: u32) -> Result<Hash> {
         let meaning = "the hash of a flow and of its acks";
-        let takes = "\"multiplicative\" or \"murmur3\"";
-        let is_murmur3 = section.optional("hash", takes, meaning, |section| {
+        let is_murmur3 = section.optional("hash", |section| {
             section.choice("hash", &[("multiplicative", false), ("murmur3", true)], meaning)
         })?;
         if is_murmur3 != Some(true) {

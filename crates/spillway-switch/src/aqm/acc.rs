@@ -129,10 +129,8 @@ impl Policy for Acc {
     ) -> Result<Arc<AccParams>, SettingsError> {
         let model = read_model(section, environment)?;
         let meaning = "the time between decisions; by default that of the model's training";
-        let takes = "a time above 0, such as \"25.2us\"";
-        let interval = section.optional("interval", takes, meaning, |section| {
-            section.positive_time("interval", "", meaning)
-        })?;
+        let interval = section
+            .optional("interval", |section| section.positive_time("interval", "", meaning))?;
         let meaning = "the probability that a decision is any of the lines instead of the model's";
         let exploration = section.number("exploration", 0.01, Range::Unit, meaning)?;
         let meaning =

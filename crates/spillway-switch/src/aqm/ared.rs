@@ -135,9 +135,8 @@ impl Policy for Ared {
         }
         let meaning = "weight of a new sample in the average; by default by `time_constant`";
         let range = Range::Within(LEAST_WEIGHT, 1.0);
-        let weight = section.optional("weight", "a number in [1e-9, 1]", meaning, |section| {
-            section.number("weight", None, range, meaning)
-        })?;
+        let weight =
+            section.optional("weight", |section| section.number("weight", None, range, meaning))?;
         let weight = match weight {
             Some(weight) => Weight::Given(weight),
             None => {

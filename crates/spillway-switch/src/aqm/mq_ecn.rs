@@ -126,9 +126,7 @@ impl Policy for MqEcn {
         check_turns(Self::ID, section, environment)?;
         let meaning =
             "the round trip by which thresholds are chosen (RTT); by default the base RTT";
-        let takes = "a time above 0, such as \"25.2us\"";
-        let rtt = section
-            .optional("rtt", takes, meaning, |section| section.positive_time("rtt", "", meaning))?;
+        let rtt = section.optional("rtt", |section| section.positive_time("rtt", "", meaning))?;
         let rtt = rtt.unwrap_or(environment.base_rtt);
         let meaning = "the share of a bandwidth-delay product that a queue needs";
         let lambda = section.number("lambda", 1.0, Range::Positive, meaning)?;

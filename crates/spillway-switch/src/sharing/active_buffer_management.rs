@@ -194,10 +194,9 @@ impl Policy for ActiveBufferManagement {
         let drain = section.choice("drain", &ways, meaning)?;
         let meaning =
             "how often congestion and drain rates are measured; the base RTT if not given";
-        let interval =
-            section.optional("update_interval", "a time above 0", meaning, |section| {
-                section.positive_time("update_interval", "25us", meaning)
-            })?;
+        let interval = section.optional("update_interval", |section| {
+            section.positive_time("update_interval", "25us", meaning)
+        })?;
         let interval = interval.unwrap_or(environment.base_rtt);
         Ok(ActiveBufferManagementParams {
             alpha,

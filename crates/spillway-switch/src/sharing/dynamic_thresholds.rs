@@ -73,10 +73,9 @@ impl Policy for DynamicThresholds {
                        given, the last holding for all further ones";
         let alpha = environment.by_queue_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
-        let alpha_first_rtt =
-            section.optional("alpha_first_rtt", "a number in (0, inf)", meaning, |s| {
-                s.number("alpha_first_rtt", 1.0, Range::Positive, meaning)
-            })?;
+        let alpha_first_rtt = section.optional("alpha_first_rtt", |s| {
+            s.number("alpha_first_rtt", 1.0, Range::Positive, meaning)
+        })?;
         let count_arrival = section.flag(
             "count_arrival",
             true,

@@ -140,15 +140,12 @@ impl Policy for EnhancedDynamicThresholds {
         let burst_packets = section.integer("burst_packets", 8, 1..=1_000_000, meaning)? as u32;
         let meaning = "the time within which it must do so; that of these packets at four times \
                        the line's rate if not given";
-        let takes = "a time such as \"25.2us\"";
-        let burst_time = section
-            .optional("burst_time", takes, meaning, |s| s.time("burst_time", "", meaning))?;
+        let burst_time = section.optional("burst_time", |s| s.time("burst_time", "", meaning))?;
         let meaning = "packets by which a port must shrink for its burst to be over";
         let drain_packets = section.integer("drain_packets", 4, 1..=1_000_000, meaning)? as u32;
         let meaning = "the longest that a burst may last; the time in which a port sends a whole \
                        buffer if not given";
-        let max_time =
-            section.optional("max_time", takes, meaning, |s| s.time("max_time", "", meaning))?;
+        let max_time = section.optional("max_time", |s| s.time("max_time", "", meaning))?;
         let meaning = "what a port may hold in a burst: its share of the buffer among such ports, or \
                        all of it";
         let is_equal = section.choice("limit", &[("equal", true), ("whole", false)], meaning)?;

@@ -287,8 +287,7 @@ impl Policy for Smartbuf {
         let of_text = OfText::read(section, variant)?;
         let takes = "a path, seen from the scenario's folder";
         let meaning = "what is known from the beginning: history.parquet of a run, or its folder";
-        let file = section
-            .optional("history", takes, meaning, |s| s.text("history", "", takes, meaning))?;
+        let file = section.optional("history", |s| s.text("history", "", takes, meaning))?;
         let known = match file {
             None => Arc::default(),
             Some(name) => {

@@ -53,23 +53,16 @@ impl Frequency {
     /// Reads the keys that give it.
     pub fn read(section: &mut Section) -> Result<Frequency, SettingsError> {
         let meaning = "Queries of each receiver per second, at exponential gaps.";
-        let rate = section.optional(RATE, "a number in (0, inf)", meaning, |s| {
-            s.number(RATE, 1.0, Range::Positive, meaning)
-        })?;
+        let rate = section.optional(RATE, |s| s.number(RATE, 1.0, Range::Positive, meaning))?;
         let meaning = "Time between the queries of each receiver, instead of exponential gaps.";
-        let takes = "a time above 0, such as \"10ms\"";
-        let interval = section
-            .optional("interval", takes, meaning, |s| s.positive_time("interval", "", meaning))?;
+        let interval =
+            section.optional("interval", |s| s.positive_time("interval", "", meaning))?;
         let meaning = "The offered load in payload bytes, as a share of what `load_of` says, \
                        instead of a number of queries.";
-        let load = section.optional("load", "a number in (0, inf)", meaning, |s| {
-            s.number("load", 1.0, Range::Positive, meaning)
-        })?;
+        let load = section.optional("load", |s| s.number("load", 1.0, Range::Positive, meaning))?;
         let meaning = "What the load is a share of: the uplinks of all leaves (the default), or \
                        the receivers' lines.";
-        let of = section.optional("load_of", "\"uplink\" or \"receiver\"", meaning, |s| {
-            s.choice("load_of", &LOAD_OF, meaning)
-        })?;
+        let of = section.optional("load_of", |s| s.choice("load_of", &LOAD_OF, meaning))?;
         if of.is_some() && load.is_none() {
             return Err(section.error("load_of", "it needs `load`").of(ErrorKind::UnusedKey));
         }

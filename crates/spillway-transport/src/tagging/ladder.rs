@@ -58,7 +58,7 @@ impl Ladder {
             "{}, or a list of sizes that rise, such as [\"100KB\", \"1MB\"]",
             names.join(", ")
         );
-        let thresholds = section.value(key, "websearch-0.8", &takes, meaning, parse)?;
+        let thresholds = section.value(key, "websearch-0.8", takes, meaning, parse)?;
         if thresholds.len() > MOST {
             let problem = format!("{} thresholds; there may be {MOST}", thresholds.len());
             return Err(section.error(key, problem));

@@ -70,9 +70,7 @@ impl Qclimb {
         let down = Pias::read(section)?;
         let meaning = "bytes that may be left of the bound in each level but the last, on the way up; \
                        by default `thresholds`";
-        let takes = "as `thresholds`";
-        let up = section
-            .optional("up", takes, meaning, |section| Ladder::read(section, "up", meaning))?;
+        let up = section.optional("up", |section| Ladder::read(section, "up", meaning))?;
         let up = up.unwrap_or_else(|| down.ladder().clone());
         if up.levels() != down.levels() {
             let problem = format!("{} levels, but {} on the way down", up.levels(), down.levels());

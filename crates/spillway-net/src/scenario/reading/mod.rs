@@ -138,9 +138,8 @@ impl Head {
         let ends = [("last-byte", Completion::LastByte), ("last-ack", Completion::LastAck)];
         let meaning = "when a flow is complete: when its last byte has arrived, or when its sender has \
                        everything acknowledged";
-        let takes = "\"last-byte\" or \"last-ack\"";
         let completion = root
-            .optional("completion", takes, meaning, |s| s.choice("completion", &ends, meaning))?
+            .optional("completion", |s| s.choice("completion", &ends, meaning))?
             .unwrap_or_default();
         Ok(Head { name, seed, warmup, duration, stop, slowdown_base, completion })
     }

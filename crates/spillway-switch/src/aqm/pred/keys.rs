@@ -86,9 +86,8 @@ pub(super) fn read_fcs(
     let growths = [("n", Growth::Linear), ("sqrt-n", Growth::Root), ("n-squared", Growth::Square)];
     let growth = section.choice("f", &growths, meaning)?;
     let meaning = "the period in which flows are counted; by default 1.25 base RTTs";
-    let takes = "a time above 0, such as \"25.2us\"";
-    let period = section
-        .optional("t_fcs", takes, meaning, |section| section.positive_time("t_fcs", "", meaning))?;
+    let period =
+        section.optional("t_fcs", |section| section.positive_time("t_fcs", "", meaning))?;
     let default = Time::from_ps(environment.base_rtt.ps() / 4 * 5);
     let kind = Kind::read(section)?;
     if let Kind::Hashes { index_bits, hash_bits } = kind
@@ -139,9 +138,8 @@ pub(super) fn read_qla(
     let is_slow = section.choice("plane", &planes, meaning)?;
     let meaning = "how often it measures, the text's length of a trial; by default 5 base RTTs, or 400ms on the \
                    control plane";
-    let takes = "a time above 0, such as \"25.2us\"";
-    let period = section
-        .optional("t_qla", takes, meaning, |section| section.positive_time("t_qla", "", meaning))?;
+    let period =
+        section.optional("t_qla", |section| section.positive_time("t_qla", "", meaning))?;
     let default = if is_slow { Time::from_us(400_000) } else { environment.base_rtt * 5 };
     let period = period.unwrap_or(default);
     if is_slow && period.ps() < READING.1 + WRITING.1 {
@@ -170,10 +168,8 @@ pub(super) fn read_qla(
         }
         _ => {
             let meaning = "the mean queue from which on its utility is 0; by default `max`";
-            let takes = "a length such as \"65pkt\" or \"100KB\"";
-            let given = section.optional("phi_end", takes, meaning, |section| {
-                section.amount("phi_end", "", meaning)
-            })?;
+            let given =
+                section.optional("phi_end", |section| section.amount("phi_end", "", meaning))?;
             given.map_or(max, packets)
         }
     };
@@ -188,8 +184,7 @@ pub(super) fn read_qla(
     let meaning = "the least lambda; below it, `min` moves instead";
     let lambda_min = section.number("lambda_min", 0.05, Range::Positive, meaning)?;
     let meaning = "the largest lambda; by default 0.3, or where it begins if that is more; none with the preset of the text";
-    let takes = "a number in (0, inf)";
-    let lambda_max = section.optional("lambda_max", takes, meaning, |section| {
+    let lambda_max = section.optional("lambda_max", |section| {
         section.number("lambda_max", None, Range::Positive, meaning)
     })?;
     let lambda_max =
@@ -211,9 +206,7 @@ pub(super) fn read_qla(
         return Err(section.error("min_step", problem));
     }
     let meaning = "the largest `min`; by default 15 packets, and `max` with the text's preset";
-    let takes = "a length such as \"65pkt\" or \"100KB\"";
-    let min_max = section
-        .optional("min_max", takes, meaning, |section| section.amount("min_max", "", meaning))?;
+    let min_max = section.optional("min_max", |section| section.amount("min_max", "", meaning))?;
     let min_max =
         min_max.map_or(if is_paper { max } else { max.min(first.min.max(MIN_MAX)) }, packets);
     if min_max < first.min || min_max > max {
@@ -302,10 +295,8 @@ fn read_trials(
 /// The keys of the table.
 pub(super) fn read_steps(section: &mut Section) -> Result<Option<Steps>, SettingsError> {
     let meaning = "the rows of a table of probabilities; by default the formula is exact";
-    let takes = "a size above 0, such as \"1500B\" or \"4MB\"";
-    let queue = section.optional("table_step", takes, meaning, |section| {
-        section.positive_size("table_step", "", meaning)
-    })?;
+    let queue = section
+        .optional("table_step", |section| section.positive_size("table_step", "", meaning))?;
     let Some(queue) = queue else {
         section.needs("`table_step`", &["table_bits"])?;
         return Ok(None);
