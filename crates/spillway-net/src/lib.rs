@@ -9,6 +9,7 @@ mod port;
 pub mod record;
 pub mod results;
 pub mod scenario;
+pub mod schema;
 pub mod simulation;
 pub mod summary;
 #[cfg(test)]

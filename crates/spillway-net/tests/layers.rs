@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const ORDER: &[&[&str]] = &[
     &["event", "extensions"],
     &["scenario"],
-    &["port", "record", "facts", "results"],
+    &["port", "record", "facts", "results", "schema"],
     &["network"],
     &["host"],
     &["simulation"],

@@ -49,6 +49,48 @@ pub fn catalogue() -> String {
     .to_string()
 }
 
+/// What every section of a scenario takes, as JSON: a list of sections, each with its path, its
+/// kind and its keys.
+#[pyfunction]
+pub fn schema() -> String {
+    let sections = spillway_net::schema::schema();
+    let told = sections.iter().map(|section| {
+        let keys = section.keys.iter().map(|key| {
+            let mut told = of_key(key);
+            told["type"] = key.takes.kind().into();
+            told["changes"] = section.changes.contains(&key.name).into();
+            if !key.takes.choices().is_empty() {
+                told["choices"] = key.takes.choices().into();
+            }
+            if !key.takes.units().is_empty() {
+                told["units"] = key.takes.units().into();
+            }
+            for (end, bound) in
+                ["least", "most"].into_iter().zip(key.takes.bounds().into_iter().flatten())
+            {
+                told[end] = if bound.0.is_finite() {
+                    json!({ "value": bound.0, "included": bound.1 })
+                } else {
+                    Value::Null
+                };
+            }
+            told
+        });
+        json!({ "path": section.path, "kind": section.kind, "keys": keys.collect::<Value>() })
+    });
+    told.collect::<Value>().to_string()
+}
+
+/// A key as JSON.
+fn of_key(key: &Key) -> Value {
+    json!({
+        "name": key.name,
+        "takes": key.takes.to_string(),
+        "default": key.default,
+        "meaning": key.meaning,
+    })
+}
+
 /// The results numbers of everything that has one, including the slotted model.
 #[pyfunction]
 pub fn results() -> Numbers {
@@ -72,14 +114,7 @@ fn policies(entries: Vec<Entry>) -> Value {
 
 /// An algorithm: its name, what it does, its source and its keys.
 pub fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
-    let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(|key| {
-        json!({
-            "name": key.name,
-            "takes": key.takes.to_string(),
-            "default": key.default,
-            "meaning": key.meaning,
-        })
-    });
+    let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(of_key);
     json!({
         "id": id,
         "summary": summary,

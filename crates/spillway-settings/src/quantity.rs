@@ -40,7 +40,7 @@ impl Decimal {
     }
 }
 
-const SIZES: &[(&str, u128)] = &[
+pub(crate) const SIZES: &[(&str, u128)] = &[
     ("B", 1),
     ("KB", 1_000),
     ("MB", 1_000_000),
@@ -49,10 +49,10 @@ const SIZES: &[(&str, u128)] = &[
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
-const PACKETS: &[(&str, u128)] = &[("pkt", 1)];
-const TIMES: &[(&str, u128)] =
+pub(crate) const PACKETS: &[(&str, u128)] = &[("pkt", 1)];
+pub(crate) const TIMES: &[(&str, u128)] =
     &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
-const RATES: &[(&str, u128)] = &[
+pub(crate) const RATES: &[(&str, u128)] = &[
     ("bps", 1),
     ("Kbps", 1_000),
     ("Mbps", 1_000_000),

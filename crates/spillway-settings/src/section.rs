@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
 use crate::takes::Takes;
 use spillway_engine::{Rate, Time};
+use std::cell::RefCell;
 use std::fmt;
 use toml::{Table, Value};
 
@@ -73,6 +74,19 @@ impl fmt::Display for Range {
         let (open, close) = (if has_low { '[' } else { '(' }, if has_high { ']' } else { ')' });
         write!(f, "{open}{low}, {high}{close}")
     }
+}
+
+thread_local! {
+    /// What `asked` listens to.
+    static ASKED: RefCell<Option<Vec<(String, Key)>>> = const { RefCell::new(None) };
+}
+
+/// Calls `read`, and lists the keys that sections were asked for meanwhile, each with its section's
+/// path.
+pub fn asked<T>(read: impl FnOnce() -> T) -> (T, Vec<(String, Key)>) {
+    let earlier = ASKED.replace(Some(Vec::new()));
+    let result = read();
+    (result, ASKED.replace(earlier).unwrap_or_default())
 }
 
 /// One table of a scenario: the given values, and the values to which they are resolved.
@@ -405,9 +419,9 @@ impl Section {
         }
         // What the key takes is what would have been asked for.
         let mut other = Section::new(self.path.clone(), Table::new());
-        drop(read(&mut other));
+        let _ = asked(|| drop(read(&mut other)));
         for known in other.keys.into_iter().filter(|known| known.name == key) {
-            self.keys.push(Key { default: "none".into(), ..known });
+            self.note(Key { default: "none".into(), ..known });
         }
         Ok(None)
     }
@@ -571,7 +585,14 @@ impl Section {
     }
 
     fn remember(&mut self, key: &'static str, takes: &Takes, default: &str, meaning: &'static str) {
-        self.keys.push(Key { name: key, takes: takes.clone(), default: default.into(), meaning });
+        self.note(Key { name: key, takes: takes.clone(), default: default.into(), meaning });
+    }
+
+    fn note(&mut self, key: Key) {
+        ASKED.with_borrow_mut(|all| {
+            all.iter_mut().for_each(|all| all.push((self.path.clone(), key.clone())));
+        });
+        self.keys.push(key);
     }
 
     fn wrong(&self, key: &str, value: &Value, takes: &Takes) -> SettingsError {

@@ -1,5 +1,6 @@
 //! What a key takes: told to people as text, and to programs by kind.
 
+use crate::quantity::{PACKETS, RATES, SIZES, TIMES};
 use crate::section::Range;
 use std::fmt;
 
@@ -70,6 +71,19 @@ impl Takes {
         match self {
             Takes::Choice(names) | Takes::Policy(names) => names,
             _ => &[],
+        }
+    }
+
+    /// The units of which one must follow the number, if it takes a quantity.
+    pub fn units(&self) -> Vec<&'static str> {
+        let of = |units: &'static [(&'static str, u128)]| units.iter().map(|(unit, _)| *unit);
+        match self {
+            Takes::Time { .. } => of(TIMES).collect(),
+            Takes::Rate => of(RATES).collect(),
+            Takes::Size { .. } | Takes::Buffer => of(SIZES).collect(),
+            Takes::Amount => of(PACKETS).chain(of(SIZES)).collect(),
+            Takes::BdpSize => of(SIZES).chain(["bdp"]).collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -1,0 +1,226 @@
+//! What every section of a scenario takes. The code that reads the sections is asked.
+
+use crate::scenario::{Scenario, Sources};
+use spillway_settings::{Key, asked};
+use spillway_switch::Entry;
+use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::sharing::SharingPolicy;
+use spillway_transport::{Transport, tagging};
+use std::path::Path;
+
+/// What a section takes.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its path. `*` stands for a place in a list, as in `traffic.*`.
+    pub path: &'static str,
+    /// The value of `kind` with which it has these keys, if it has kinds.
+    pub kind: Option<&'static str>,
+    /// Its keys, in the order in which they are asked for.
+    pub keys: Vec<Key>,
+    /// The names of those that may change during a run.
+    pub changes: &'static [&'static str],
+}
+
+/// The sections that are in no catalogue: path, kind, and a scenario in which each asks for all of
+/// its keys.
+const ASKED: &[(&str, Option<&str>, &str)] = &[
+    ("", None, ""),
+    ("routing", None, ""),
+    ("switch", None, ""),
+    ("switch.pfc", Some("static"), PFC_STATIC),
+    ("switch.pfc", Some("dynamic"), PFC_DYNAMIC),
+    ("nic", None, ""),
+    ("record", None, ""),
+    ("limits", None, ""),
+    ("topology.switch.*", None, GRAPH),
+    ("topology.host.*", None, GRAPH),
+    ("topology.link.*", None, GRAPH),
+    ("traffic.*.bound", Some("constant"), BOUND_CONSTANT),
+    ("traffic.*.bound", Some("uniform"), BOUND_UNIFORM),
+    ("traffic.*.bound", Some("miss"), BOUND_MISS),
+    ("traffic.*.bound", Some("model"), BOUND_MODEL),
+    ("event.*", Some("link-down"), LINK_DOWN),
+    ("event.*", Some("link-loss"), LINK_LOSS),
+    ("event.*", Some("set"), SET),
+];
+
+const PFC_STATIC: &str = "
+    [switch]
+    buffer = \"100MB\"
+    pfc = { kind = \"static\", ends = \"quanta\" }";
+const PFC_DYNAMIC: &str = "
+    [switch]
+    buffer = \"100MB\"
+    pfc = { kind = \"dynamic\" }";
+const BOUND_CONSTANT: &str = "
+    [[traffic]]
+    name = \"t\"
+    kind = \"persistent\"
+    receiver = 0
+    bound = { kind = \"constant\", size = \"1KB\" }";
+const BOUND_UNIFORM: &str = "
+    [[traffic]]
+    name = \"t\"
+    kind = \"persistent\"
+    receiver = 0
+    bound = \"uniform\"";
+const BOUND_MISS: &str = "
+    [[traffic]]
+    name = \"t\"
+    kind = \"persistent\"
+    receiver = 0
+    bound = \"miss\"";
+const BOUND_MODEL: &str = "
+    [[traffic]]
+    name = \"t\"
+    kind = \"persistent\"
+    receiver = 0
+    bound = \"model\"";
+const LINK_DOWN: &str = "
+    [[event]]
+    kind = \"link-down\"
+    a = \"leaf0\"
+    b = \"host0\"
+    at = \"1us\"";
+const LINK_LOSS: &str = "
+    [[event]]
+    kind = \"link-loss\"
+    a = \"leaf0\"
+    b = \"host0\"
+    at = \"1us\"";
+const SET: &str = "
+    [switch]
+    aqm = \"ecn\"
+    [[event]]
+    kind = \"set\"
+    key = \"switch.aqm.threshold\"
+    value = \"9pkt\"
+    at = \"1us\"";
+const GRAPH: &str = "
+    [topology]
+    kind = \"graph\"
+    [[topology.switch]]
+    name = \"s\"
+    [[topology.switch]]
+    name = \"t\"
+    [[topology.host]]
+    name = \"a\"
+    switch = \"s\"
+    rate = \"10Gbps\"
+    delay = \"1us\"
+    [[topology.host]]
+    name = \"b\"
+    switch = \"s\"
+    rate = \"10Gbps\"
+    delay = \"1us\"
+    [[topology.link]]
+    a = \"s\"
+    b = \"t\"
+    rate = \"10Gbps\"
+    delay = \"1us\"";
+
+/// All sections, of all kinds, from the root on.
+pub fn schema() -> Vec<Section> {
+    let mut sections: Vec<Section> =
+        ASKED.iter().map(|&(path, kind, text)| of_reading(path, kind, text)).collect();
+    let mut add = |path, kind, keys| {
+        sections.push(Section { path, kind: Some(kind), keys, changes: &[] });
+    };
+    for kind in spillway_topology::KINDS {
+        add("topology", kind.id, kind.keys());
+    }
+    for kind in spillway_transport::KINDS {
+        add("transport", kind.id, Transport::keys(kind.id));
+    }
+    for kind in tagging::KINDS {
+        add("transport.tagging", kind.id, kind.keys());
+    }
+    for kind in spillway_traffic::KINDS {
+        add("traffic.*", kind.id, kind.keys());
+    }
+    let rooms = [
+        ("switch.sharing", SharingPolicy::catalogue()),
+        ("switch.aqm", AqmPolicy::catalogue()),
+        ("switch.scheduling", SchedulingPolicy::catalogue()),
+    ];
+    for (path, entries) in rooms {
+        sections.extend(entries.into_iter().map(|entry| {
+            let Entry { id, keys, changes, .. } = entry;
+            Section { path, kind: Some(id), keys, changes }
+        }));
+    }
+    sections
+}
+
+/// The keys for which a section is asked when a scenario with this text is read.
+fn of_reading(path: &'static str, kind: Option<&'static str>, text: &str) -> Section {
+    let star = if text.contains("[topology]") { "" } else { "topology = { kind = \"star\" }\n" };
+    let given = format!("duration = \"1ms\"\n{star}{text}").parse().expect("this is TOML");
+    let (_, found) = asked(|| Scenario::read(given, &Sources::of(Path::new(""))));
+    let mut keys: Vec<Key> = Vec::new();
+    for (at, key) in found {
+        if matches(path, &at) && keys.iter().all(|known| known.name != key.name) {
+            keys.push(key);
+        }
+    }
+    Section { path, kind, keys, changes: &[] }
+}
+
+/// Whether a path is one of those that a path with `*` stands for.
+fn matches(pattern: &str, path: &str) -> bool {
+    let (mut steps, mut own) = (pattern.split('.'), path.split('.'));
+    loop {
+        match (steps.next(), own.next()) {
+            (None, None) => return true,
+            (Some(step), Some(at)) if step == "*" || step == at => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway_settings::Takes;
+
+    fn section(path: &str, kind: Option<&str>) -> Section {
+        let found = schema().into_iter().find(|one| (one.path, one.kind) == (path, kind));
+        found.unwrap_or_else(|| panic!("{path} {kind:?}"))
+    }
+
+    fn names(path: &str, kind: Option<&str>) -> Vec<&'static str> {
+        section(path, kind).keys.iter().map(|key| key.name).collect()
+    }
+
+    #[test]
+    fn sections_have_the_keys_that_their_readers_ask_for() {
+        assert!(names("", None).contains(&"slowdown_base"));
+        assert_eq!(names("topology.switch.*", None), ["name", "tier"]);
+        assert!(names("switch.pfc", Some("dynamic")).contains(&"alpha"));
+        assert!(!names("switch.pfc", Some("static")).contains(&"alpha"));
+        assert!(names("traffic.*.bound", Some("miss")).contains(&"misses"));
+        assert!(names("event.*", Some("set")).contains(&"value"));
+        assert!(names("record", None).contains(&"windows"));
+        for section in schema() {
+            let mut names: Vec<_> = section.keys.iter().map(|key| key.name).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{section:?}");
+            assert!(section.changes.iter().all(|name| names.contains(name)), "{section:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_need_not_be_given_is_told_as_if_it_were() {
+        let record = section("record", None);
+        let interval = record.keys.iter().find(|key| key.name == "queue_interval").unwrap();
+        assert_eq!(interval.takes, Takes::Time { positive: true });
+        assert_eq!(interval.default, "none");
+    }
+
+    #[test]
+    fn stars_stand_for_one_step() {
+        assert!(matches("traffic.*.bound", "traffic.t.bound") && matches("", ""));
+        assert!(!matches("traffic.*", "traffic.t.bound") && !matches("nic", "nic.aqm"));
+    }
+}
