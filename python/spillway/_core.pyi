@@ -42,6 +42,7 @@ __all__ = [
     "published_thresholds",
     "replayed_marks",
     "results",
+    "schema",
     "size_points",
     "slotted_optimum",
     "slotted_run",

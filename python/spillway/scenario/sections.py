@@ -1,0 +1,169 @@
+"""What every section of a scenario takes, as the core tells it, and plug-ins for their own."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from spillway.base import core
+from spillway.plugins import Plugins, plugins_of
+from spillway.plugins.description import Description, describe_all
+from spillway.scenario.general import GENERAL, LEFT_OUT, SOMETIMES, Json
+
+TIERS = ("leaf", "spine", "aggregation", "core")
+"""Tiers of switches, whose sections in `[switch]` take the same keys."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The end of a range of numbers, and whether it belongs to the range."""
+
+    value: float
+    included: bool
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a section.
+
+    Args:
+        name: Its name.
+        takes: What it takes, for people.
+        type: The same for programs, such as "time".
+        default: As it would be written; empty if a value must be given, "none" if there is none.
+        meaning: What it means.
+        choices: The names among which it chooses.
+        units: The units of a quantity.
+        least: The least number.
+        most: The greatest number.
+        changes: Whether it can change while a run goes on.
+        sometimes: Whether a value that must be given need only be given beside some others.
+    """
+
+    name: str
+    takes: str
+    type: str
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    least: Bound | None = None
+    most: Bound | None = None
+    changes: bool = False
+    sometimes: bool = False
+
+    @property
+    def is_required(self) -> bool:
+        """Whether every section must give it."""
+        return not self.default and not self.sometimes
+
+    @property
+    def default_value(self) -> Any:
+        """Its default; `None` if it has none."""
+        if self.type == "policy" or not self.default:
+            return self.default or None
+        return None if self.default == "none" else tomllib.loads(f"x = {self.default}")["x"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a scenario, or its form for one value of `kind`.
+
+    Args:
+        path: Its path; `*` stands for a place in a list.
+        kind: The value of `kind` with which it has these keys, if it has kinds.
+        keys: Its keys by their names.
+        plugin: Whether a plug-in has brought it.
+    """
+
+    path: str
+    kind: str | None
+    keys: Mapping[str, Key]
+    plugin: bool = False
+
+
+Sections = tuple[Section, ...]
+
+
+def sections(plugins: Plugins = ()) -> Sections:
+    """All sections, from the root on; plug-ins are kinds as well."""
+    built_in = _built_in()
+    added = tuple(_of_plugin(each, built_in) for each in describe_all(plugins_of(plugins)))
+    names: dict[str, list[str]] = {}
+    for section in added:
+        names.setdefault(section.path, []).append(section.kind or "")
+    if not names:
+        return built_in
+    return tuple(_choosing(section, names) for section in (*built_in, *added))
+
+
+def at(found: Iterable[Section], path: str) -> list[Section]:
+    """The section at a path, in all of its forms."""
+    return [section for section in found if section.path == path]
+
+
+def path_below(section: str, key: str) -> str:
+    """The path of the sections that hold a policy's parameters."""
+    if section == "nic":
+        return f"switch.{key}"
+    return f"{'transport' if key == 'tagging' else section}.{key}"
+
+
+@cache
+def _built_in() -> Sections:
+    found = []
+    for told in json.loads(core.schema()):
+        path, kind = told["path"], told["kind"]
+        rows = {row["name"]: row for row in told["keys"]}
+        for row in (*LEFT_OUT.get(path, ()), *LEFT_OUT.get(f"{path} {kind}", ())):
+            rows.setdefault(row["name"], row)
+        keys = {name: _key(path, kind, row) for name, row in rows.items()}
+        found.append(Section(path, kind, keys))
+    return tuple(found)
+
+
+def _key(path: str, kind: str | None, row: Json) -> Key:
+    """A key as the core tells it, corrected where that is about an example."""
+    name = row["name"]
+    told = {**row, **GENERAL.get((path, name), {}), **GENERAL.get((f"{path} {kind}", name), {})}
+    least, most = (told.get(end) and Bound(**told[end]) for end in ("least", "most"))
+    return Key(
+        name,
+        told["takes"],
+        told["type"],
+        told["default"],
+        told["meaning"],
+        tuple(told.get("choices", ())),
+        tuple(told.get("units", ())),
+        least,
+        most,
+        changes=told.get("changes", False),
+        sometimes=(f"{path} {kind}", name) in SOMETIMES,
+    )
+
+
+def _of_plugin(description: Description, built_in: Sections) -> Section:
+    """The section of a plug-in. Of hosts' plug-ins it also has what others of their room have."""
+    path = description.key.removesuffix(".kind")
+    own = {row["name"]: Key(type="plug-in", **row) for row in description.row()["keys"]}
+    shared: dict[str, Key] = {}
+    if path.startswith("transport"):
+        for section in at(built_in, path):
+            shared.update(section.keys)
+    return Section(path, description.id, {**shared, **own}, plugin=True)
+
+
+def _choosing(section: Section, added: Mapping[str, list[str]]) -> Section:
+    """The section, in which plug-ins can be chosen."""
+    keys = dict(section.keys)
+    for name, key in section.keys.items():
+        more = added.get(path_below(section.path, name)) if key.type == "policy" else None
+        if (section.path, name) in (("traffic.*", "transport"), ("transport", "kind")):
+            more = added.get("transport")
+        if more:
+            keys[name] = replace(key, choices=(*key.choices, *more))
+    return replace(section, keys=keys)
