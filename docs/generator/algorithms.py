@@ -18,7 +18,7 @@ from generator.catalogue import (
 )
 from generator.markdown import code, key_table, linked, sentence, table
 from generator.transports import own_keys, presets
-from spillway.scenario.tables import changing
+from spillway.scenario.catalogue import changing
 
 
 def algorithm_pages() -> dict[Path, str]:

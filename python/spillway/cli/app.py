@@ -27,8 +27,19 @@ from spillway.base.extensions import GET_STUDIES
 from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 
 _FIRST = (
-    *("run", "compare", "tune", "show", "list", "flows", "schema", "report", "reproduce", "oracle"),
-    *("bounds", "work", "acc", "slotted", "fluid", "thresholds", "import", "export"),
+    *("run", "compare", "tune", "show", "list", "explain", "flows", "schema", "report"),
+    *(
+        "reproduce",
+        "oracle",
+        "bounds",
+        "work",
+        "acc",
+        "slotted",
+        "fluid",
+        "thresholds",
+        "import",
+        "export",
+    ),
 )
 """The order in the help, which is that in which a user needs them."""
 

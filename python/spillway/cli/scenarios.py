@@ -31,7 +31,7 @@ from spillway.cli.options import (
 )
 from spillway.cli.output import console, display
 from spillway.plugins import describe_all, load
-from spillway.scenario import tables
+from spillway.scenario import catalogue, tables
 from spillway.scenario.scenario import facts
 
 
@@ -117,14 +117,14 @@ def list_(
     for description in describe_all(map(load, plugin or ())):
         entries[description.room].append(description.row())
     bundled = dict(core.bundled())
-    names = [*tables.ROOMS, "scenarios"]
+    names = [*catalogue.ROOMS, "scenarios"]
     if room is not None and room not in names:
         raise ScenarioError(
             f"there is nothing to list called {room!r}",
             meant(room, names, f"valid here: {', '.join(names)}"),
         )
     chosen = names if room is None else [room]
-    parts = [tables.catalogue(entries, [name for name in chosen if name in tables.ROOMS])]
+    parts = [catalogue.catalogue(entries, [name for name in chosen if name in catalogue.ROOMS])]
     if "scenarios" in chosen:
         heading = Text.assemble(("scenarios", "bold cyan"), ("  spillway run NAME", "dim"), "\n")
         parts = [*(parts if room is None else []), Group(heading, tables.scenarios(bundled))]

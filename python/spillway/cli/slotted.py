@@ -59,11 +59,11 @@ KeysOption = Annotated[
 @group.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the generators of arrivals with their parameters."""
-    from spillway.scenario import tables
+    from spillway.scenario import catalogue
     from spillway.theory.slotted.arrivals import generators
 
     listed = generators()
-    display({"generators": listed}, tables.entries(listed), as_json)
+    display({"generators": listed}, catalogue.entries(listed), as_json)
 
 
 @group.command()

@@ -132,6 +132,7 @@ GENERAL: dict[tuple[str, str], Json] = {
     ("switch", "data_queue"): _queue_class(63, "queues_per_port"),
     ("nic", "ack_queue"): _queue_class(63, "queues"),
     ("nic", "data_queue"): _queue_class(63, "queues"),
+    ("nic", "receive_rate"): {"changes": True},
     ("traffic.* permutation", "shift"): _up_to("the number of hosts less one"),
     ("traffic.* all-to-all", "phases"): _up_to("the number of hosts of a job less one"),
     ("traffic.* all-to-all", "jobs"): _up_to("the number of hosts"),

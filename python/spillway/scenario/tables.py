@@ -1,14 +1,12 @@
-"""What follows from a scenario, the bundled ones, algorithms, and lists of flows, as tables."""
+"""What follows from a scenario, the bundled ones, and lists of flows, as tables."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -97,10 +95,10 @@ def _traffic(sections: Sequence[Mapping[str, Any]], load_of: str) -> Table:
 
 def scenarios(texts: Mapping[str, str]) -> RenderableType:
     """The bundled scenarios."""
-    return named(((name, _about(text)) for name, text in texts.items()), no_wrap=True)
+    return named(((name, about(text)) for name, text in texts.items()), no_wrap=True)
 
 
-def _about(scenario: str) -> str:
+def about(scenario: str) -> str:
     """The comment at the head of a scenario's file."""
     head = itertools.takewhile(lambda line: line.startswith("# "), scenario.splitlines())
     return " ".join(line.removeprefix("# ") for line in head)
@@ -114,112 +112,3 @@ def flows(written: Mapping[str, Any]) -> RenderableType:
     table.add_section()
     table.add_row("all", count(written["flows"]), size(written["bytes"]))
     return Group(table, Text(f"written to {written['file']}", "dim"))
-
-
-# Algorithms ---------------------------------------------------------------------------------------
-
-
-ROOMS = {
-    "sharing": "How ports share a switch's buffer: switch.sharing",
-    "aqm": "How queues are marked and dropped from: switch.aqm",
-    "scheduling": "Which queue of a port sends next: switch.scheduling",
-    "transport": "How a flow becomes packets: transport.kind",
-    "tagging": "Which priority a packet gets when it is sent: transport.tagging",
-    "traffic": "Who sends how much to whom, and when: traffic.NAME.kind",
-    "topology": "Who is connected to whom: topology.kind",
-    "signals": "What a run that halts can be asked for: Simulation.observe",
-}
-
-
-def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableType:
-    """The algorithms of some rooms, with their parameters and sources."""
-    parts: list[RenderableType] = []
-    for room in rooms:
-        parts.append(Text.assemble((room, "bold cyan"), "  ", (ROOMS[room], "dim")))
-        parts.append(Text())
-        if room == "signals":
-            parts.append(_signals(entries[room]))
-            continue
-        parts += [_entry(entry) for entry in entries[room]]
-        if room == "traffic":
-            parts.append(_sizes(entries["sizes"]))
-    return Group(*parts)
-
-
-def entries(listed: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Algorithms, with their parameters and sources."""
-    return Group(*(_entry(entry) for entry in listed))
-
-
-def _entry(entry: Mapping[str, Any]) -> RenderableType:
-    parts: list[RenderableType] = []
-    if entry["citation"]:
-        parts.append(Text(entry["citation"], "dim"))
-    if entry["keys"]:
-        rows = [
-            (
-                key["name"],
-                key["default"] or "required",
-                f"{_sentence(key['meaning'])} {_sentence(key['takes'])}",
-            )
-            for key in entry["keys"]
-        ]
-        parts.append(_listed(rows, {"no_wrap": True}))
-    if entry.get("changes"):
-        parts.append(Text(changing(entry), "dim"))
-    head = Text.assemble("  ", (entry["id"], "bold"), "  ", entry["summary"])
-    return Group(head, *(Padding(part, (0, 0, 0, 4)) for part in parts), Text())
-
-
-def _listed(
-    rows: Iterable[Sequence[str]],
-    *between: Mapping[str, Any],
-    last: Mapping[str, Any] = MappingProxyType({"ratio": 1}),
-) -> Table:
-    """Names, what is said of them in columns of these forms, and a text."""
-    table = Table.grid(padding=(0, 2))
-    for form in ({"style": "green", "no_wrap": True}, *between, {"style": "dim", **last}):
-        table.add_column(**form)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def changing(entry: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
-    """Which numbers of a policy can change while a run goes on, in a sentence.
-
-    >>> changing({"changes": ["min", "max"], "changes_by_port": True})
-    'While a run goes on min and max can change, also at a single port.'
-    """
-    *others, last = map(written, entry["changes"])
-    names = f"{', '.join(others)} and {last}" if others else last
-    where = ", also at a single port" if entry["changes_by_port"] else ""
-    return f"While a run goes on {names} can change{where}."
-
-
-def _sentence(text: str) -> str:
-    text = text.rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _signals(signals: Iterable[Mapping[str, Any]]) -> RenderableType:
-    rows = [
-        (
-            signal["id"],
-            signal["each"],
-            "since the last look" if signal["is_since"] else "now",
-            _sentence(signal["meaning"]),
-        )
-        for signal in signals
-    ]
-    whole = {"no_wrap": True}
-    return Group(Padding(_listed(rows, whole, whole), (0, 0, 0, 2)), Text())
-
-
-def _sizes(sizes: Iterable[Mapping[str, Any]]) -> RenderableType:
-    rows = [
-        (entry["id"], f"mean {size(entry['mean_bytes'])}", entry["citation"]) for entry in sizes
-    ]
-    table = _listed(rows, {"no_wrap": True, "justify": "right"}, last={"overflow": "fold"})
-    head = Text.assemble("  ", ("sizes", "bold"), "  Distributions of flow sizes, by name.")
-    return Group(head, Padding(table, (0, 0, 0, 4)), Text())

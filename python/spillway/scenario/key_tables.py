@@ -1,0 +1,45 @@
+"""What keys are, for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from spillway.scenario.catalogue import listed, sentence
+from spillway.show.tables import Row, named
+
+
+def explained(told: Mapping[str, Any]) -> RenderableType:
+    """A key in all of its forms, or the keys of a section."""
+    parts: list[RenderableType] = [Text(told["path"], "bold cyan")]
+    for form in told["forms"]:
+        parts += [Padding(_form(form), (0, 0, 0, 2)), Text()]
+    if told["keys"]:
+        rows = [
+            (key["name"], _kinds(key["kinds"], ""), sentence(key["meaning"]))
+            for key in told["keys"]
+        ]
+        parts += [Padding(listed(rows, {"max_width": 30}), (0, 0, 0, 2)), Text()]
+    return Group(*parts, Text(f"page: {told['page']}", "dim"))
+
+
+def _form(form: Mapping[str, Any]) -> RenderableType:
+    default = "required" if form["required"] else json.dumps(form["default"])
+    rows: list[Row] = [("meaning", sentence(form["meaning"])), ("takes", sentence(form["takes"]))]
+    if form["choices"] and form["type"] not in ("choice", "policy"):
+        rows.append(("choices", ", ".join(form["choices"])))
+    rows.append(("default", "none" if default == "null" else default))
+    if form["kinds"]:
+        rows.append(("with", _kinds(form["kinds"], "all kinds")))
+    yes, no = "an event or a stepped run can change it", "it stays as it is"
+    rows.append(("in a run", yes if form["changes"] else no))
+    return named(rows)
+
+
+def _kinds(kinds: Iterable[str] | None, all_of_them: str) -> str:
+    return all_of_them if kinds is None else ", ".join(kinds)
