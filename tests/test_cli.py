@@ -237,63 +237,6 @@ def test_warnings_go_to_standard_error(command):
     assert "warning:" not in command("run", TINY, *both, "--json").err
 
 
-def test_list_shows_every_plug_in_with_its_parameters(command):
-    outcome = command("list")
-    catalogue = json.loads(_core.catalogue())
-    for room in ("sharing", "aqm", "scheduling", "transport", "traffic", "topology"):
-        assert catalogue[room], room
-        for entry in catalogue[room]:
-            assert f"  {entry['id']}  {entry['summary']}" in outcome.out
-            for key in entry["keys"]:
-                assert f"    {key['name']} " in outcome.out, (entry["id"], key["name"])
-    for sizes in catalogue["sizes"]:
-        assert sizes["id"] in outcome.out and sizes["citation"]
-    for name, _ in _core.bundled():
-        assert name in outcome.out
-
-
-@pytest.mark.parametrize(
-    "room", ["sharing", "aqm", "scheduling", "transport", "tagging", "traffic"]
-)
-def test_list_shows_a_room(command, room):
-    outcome = command("list", room)
-    assert outcome.status == 0 and outcome.out.startswith(room)
-    entries = command("list", room, "--json").json[room]
-    for entry in entries:
-        told = {"id", "summary", "citation", "keys"} | ({"cost"} if room == "sharing" else set())
-        if room in ("sharing", "aqm", "scheduling"):
-            told |= {"changes", "changes_by_port"}
-        assert set(entry) == told
-        assert all(set(k) == {"name", "takes", "default", "meaning"} for k in entry["keys"])
-
-
-def test_policies_tell_what_changes_while_a_run_goes_on(command):
-    text = " ".join(command("list", "aqm").out.split())
-    red = (
-        "While a run goes on min, max, max_probability and slope can change, also at a single port."
-    )
-    assert red in text
-
-
-def test_list_shows_signals(command):
-    outcome = command("list", "signals")
-    assert outcome.status == 0 and outcome.out.startswith("signals")
-    entries = command("list", "signals", "--json").json["signals"]
-    for entry in entries:
-        assert set(entry) == {"id", "each", "is_since", "meaning"}
-        when = "since the last look" if entry["is_since"] else "now"
-        line = next(line for line in outcome.out.splitlines() if f"  {entry['id']} " in line)
-        assert f"  {entry['each']} " in line and f"  {when} " in line, entry
-    assert len(entries) == 18
-
-
-def test_parameters_come_with_units_defaults_and_sources(command):
-    (ecn,) = [e for e in command("list", "aqm", "--json").json["aqm"] if e["id"] == "ecn"]
-    threshold = ecn["keys"][0]
-    assert (threshold["name"], threshold["default"]) == ("threshold", '"65pkt"')
-    assert "pkt" in threshold["takes"] and "SIGCOMM 2010" in ecn["citation"]
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_flows_that_are_written_run_again_the_same(command, tmp_path, suffix):
     outcome = command("flows", TINY, "--out", f"list.{suffix}", "--json")

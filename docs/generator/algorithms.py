@@ -43,7 +43,7 @@ def algorithm_pages() -> dict[Path, str]:
 INDEX_HEAD = """\
 A page for every algorithm: what it does, where it was published, its rule with the symbols of the
 paper, where we depart from it, and how it was checked. The pages are the heads of the source
-files, written out by `docs/build.py`; `spillway list` prints the parameters."""
+files, written out by `docs/build.py`; `spillway list aqm` prints the parameters of AQMs."""
 
 LEFT_OUT = {
     "aqm": """\

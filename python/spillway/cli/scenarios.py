@@ -1,23 +1,18 @@
-"""spillway show, flows and list."""
+"""spillway show and flows."""
 
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Group
 from rich.syntax import Syntax
-from rich.text import Text
 
-from spillway.base import core
-from spillway.base.arguments import meant, toml
-from spillway.base.errors import ScenarioError
+from spillway.base.arguments import toml
 from spillway.base.texts import UNSAFE, escaped
 from spillway.cli.app import app
 from spillway.cli.common import scenario_of
@@ -30,8 +25,7 @@ from spillway.cli.options import (
     SetOption,
 )
 from spillway.cli.output import console, display
-from spillway.plugins import describe_all, load
-from spillway.scenario import catalogue, tables
+from spillway.scenario import tables
 from spillway.scenario.scenario import facts
 
 
@@ -97,40 +91,3 @@ def flows(
         chosen = chosen.set(f"seed={seed}")
     written = flow_export.write(chosen.read(), out, force=force)
     display(written, tables.flows(written), as_json)
-
-
-@app.command("list")
-def list_(
-    room: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ROOM",
-            help="sharing, aqm, scheduling, transport, tagging, traffic, topology or scenarios; "
-            "all of them without it.",
-        ),
-    ] = None,
-    plugin: PluginOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List every plug-in with its parameters and its source, and the bundled scenarios."""
-    entries: dict[str, Any] = json.loads(core.catalogue())
-    for description in describe_all(map(load, plugin or ())):
-        entries[description.room].append(description.row())
-    bundled = dict(core.bundled())
-    names = [*catalogue.ROOMS, "scenarios"]
-    if room is not None and room not in names:
-        raise ScenarioError(
-            f"there is nothing to list called {room!r}",
-            meant(room, names, f"valid here: {', '.join(names)}"),
-        )
-    chosen = names if room is None else [room]
-    parts = [catalogue.catalogue(entries, [name for name in chosen if name in catalogue.ROOMS])]
-    if "scenarios" in chosen:
-        heading = Text.assemble(("scenarios", "bold cyan"), ("  spillway run NAME", "dim"), "\n")
-        parts = [*(parts if room is None else []), Group(heading, tables.scenarios(bundled))]
-    document = {name: entries[name] for name in chosen if name in entries}
-    if "traffic" in chosen:
-        document["sizes"] = entries["sizes"]
-    if "scenarios" in chosen:
-        document["scenarios"] = list(bundled)
-    display(document, Group(*parts), as_json)

@@ -29,8 +29,7 @@ def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableTyp
     """The algorithms of some rooms, with their parameters and sources."""
     parts: list[RenderableType] = []
     for room in rooms:
-        parts.append(Text.assemble((room, "bold cyan"), "  ", (ROOMS[room], "dim")))
-        parts.append(Text())
+        parts += [_heading(room, ROOMS[room]), Text()]
         if room == "signals":
             parts.append(_signals(entries[room]))
             continue
@@ -38,6 +37,40 @@ def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableTyp
         if room == "traffic":
             parts.append(_sizes(entries["sizes"]))
     return Group(*parts)
+
+
+def overview(entries: Mapping[str, Any], scenarios: Mapping[str, str]) -> RenderableType:
+    """What each room has, and the bundled scenarios, with a line for each.
+
+    Args:
+        entries: The catalogue.
+        scenarios: What the bundled scenarios are, by their names.
+    """
+    parts: list[RenderableType] = []
+    for room, about in ROOMS.items():
+        texts = {each["id"]: each.get("summary", each.get("meaning")) for each in entries[room]}
+        parts += [_heading(room, about), _lines(texts)]
+        if room == "traffic":
+            names = ", ".join(each["id"] for each in entries["sizes"])
+            parts.append(Padding(Text(f"sizes: {names}", "dim"), (0, 0, 0, 2)))
+    parts += [_heading("scenarios", "spillway run NAME"), _lines(scenarios)]
+    return Group(*parts, Text(_MORE, "dim"))
+
+
+_MORE = """
+spillway list ROOM: parameters and sources; spillway list --find TEXT: a search;
+spillway explain PATH: what a key of a scenario is and takes"""
+
+
+def _heading(room: str, about: str) -> Text:
+    return Text.assemble((room, "bold cyan"), "  ", (about, "dim"))
+
+
+def _lines(texts: Mapping[str, str]) -> RenderableType:
+    """Names, and of what is said of each as much as a line holds."""
+    table = listed(texts.items(), last={"ratio": 1, "no_wrap": True, "overflow": "ellipsis"})
+    table.columns[0].min_width = max(map(len, texts))
+    return Padding(table, (0, 0, 0, 2))
 
 
 def entries(those: Iterable[Mapping[str, Any]]) -> RenderableType:

@@ -54,7 +54,7 @@ def _explained(path: str, found: Sections) -> dict[str, Any] | None:
         below = [] if forms else _below(found, section)
         if forms or below:
             page = f"docs/scenario/{_page(place or section)}.md"
-            return {"path": _shown(section), "page": page, "forms": forms, "keys": below}
+            return {"path": shown(section), "page": page, "forms": forms, "keys": below}
     return None
 
 
@@ -64,7 +64,7 @@ _SEARCH = "`spillway list --find TEXT` searches names and meanings"
 def paths(found: Sections) -> list[str]:
     """The paths of all keys; `NAME` and `N` stand for places in lists."""
     names = {f"{each.path}.{name}".strip("."): 0 for each in found for name in each.keys}
-    return [_shown(name) for name in names]
+    return [shown(name) for name in names]
 
 
 def _places(path: str, found: Sections) -> Iterator[tuple[str, str]]:
@@ -152,7 +152,7 @@ def _page(section: str) -> str:
     return _PAGES.get(first, first if first in _OWN_PAGES else "run")
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """A path in which a name or a number stands for a place in a list."""
     stands = "N" if path.startswith(("event", "topology.link")) else "NAME"
     return path.replace("*", stands)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -94,14 +93,8 @@ def _traffic(sections: Sequence[Mapping[str, Any]], load_of: str) -> Table:
 
 
 def scenarios(texts: Mapping[str, str]) -> RenderableType:
-    """The bundled scenarios."""
-    return named(((name, about(text)) for name, text in texts.items()), no_wrap=True)
-
-
-def about(scenario: str) -> str:
-    """The comment at the head of a scenario's file."""
-    head = itertools.takewhile(lambda line: line.startswith("# "), scenario.splitlines())
-    return " ".join(line.removeprefix("# ") for line in head)
+    """The bundled scenarios, and what each is."""
+    return named(texts.items(), no_wrap=True)
 
 
 def flows(written: Mapping[str, Any]) -> RenderableType:
