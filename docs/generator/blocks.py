@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from generator.algorithms import keys_of
-from generator.catalogue import ALGORITHMS, CATALOGUE, ROOMS, Json, page_name
+from generator.catalogue import ALGORITHMS, CATALOGUE, ROOMS, page_name
+from generator.keys import own, rows
 from generator.markdown import code, key_table, sentence, table
 from generator.tables import costs, signals
 from generator.transports import shared_tables
@@ -28,23 +29,9 @@ def policies(room: str, page: Path) -> str:
     return table(["id", "", "parameters"], rows)
 
 
-def keys(entry: Json, _: Path) -> str:
+def keys(path: str, kind: str, _: Path) -> str:
     """The keys of a kind of traffic or topology."""
-    return key_table(
-        {**key, **IN_GENERAL.get((entry["id"], key["name"]), {})}
-        for key in entry["keys"]
-        if key["name"] not in EVERYWHERE
-    )
-
-
-EVERYWHERE = ("priority", "bound")
-"""Keys of all kinds of traffic, which have a table of their own."""
-
-IN_GENERAL: dict[tuple[str, str], Json] = {
-    ("incast", "queries_per_host_per_s"): {"default": "none"},
-    ("permutation", "shift"): {"takes": "a whole number from 1 to the number of hosts less one"},
-}
-"""Where the catalogue tells what holds for the example that it reads the keys with."""
+    return key_table(rows(own(path, kind)))
 
 
 def sizes(_: Path) -> str:
@@ -59,8 +46,8 @@ def sizes(_: Path) -> str:
 GENERATED: dict[str, Callable[[Path], str]] = {
     **{room: partial(policies, room) for room in ROOMS},
     **{
-        f"{room}.{entry['id']}": partial(keys, entry)
-        for room in ("topology", "traffic")
+        f"{room}.{entry['id']}": partial(keys, path, entry["id"])
+        for room, path in (("topology", "topology"), ("traffic", "traffic.*"))
         for entry in CATALOGUE[room]
     },
     "transport.keys": lambda _: shared_tables(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import spillway
 from generator.catalogue import CATALOGUE, Json
-from generator.keys import BASE, toml
 from generator.markdown import code, default_of, sentence, table, takes
 
 SHARED_KEYS = 4
@@ -102,3 +103,13 @@ def _resolved(kind: str, **given: str) -> Json:
     whole = spillway.Scenario({**BASE, "transport": {"kind": kind, **given}}).resolved
     values: Json = whole["transport"]
     return values
+
+
+BASE: Json = {"duration": "1ms", "topology": {"kind": "star"}}
+
+
+def toml(value: Any) -> str:
+    """A value as a scenario has it; a policy without parameters as its id."""
+    if isinstance(value, dict) and set(value) == {"kind"}:
+        value = value["kind"]
+    return json.dumps(value)

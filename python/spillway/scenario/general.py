@@ -117,6 +117,9 @@ LEFT_OUT: dict[str, list[Json]] = {
 }
 """Keys that the core does not tell of, by section, or section and kind."""
 
+FIRST = ("name", "kind", "priorities")
+"""Keys that stand before the others of their section."""
+
 
 def _queue_class(most: int, key: str) -> Json:
     takes = f"a whole number from 0 to {most}, and below `{key}`"

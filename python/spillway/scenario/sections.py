@@ -12,7 +12,7 @@ from typing import Any
 from spillway.base import core
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import Description, describe_all
-from spillway.scenario.general import GENERAL, LEFT_OUT, SOMETIMES, Json
+from spillway.scenario.general import FIRST, GENERAL, LEFT_OUT, SOMETIMES, Json
 
 TIERS = ("leaf", "spine", "aggregation", "core")
 """Tiers of switches, whose sections in `[switch]` take the same keys."""
@@ -121,7 +121,8 @@ def _built_in() -> Sections:
         rows = {row["name"]: row for row in told["keys"]}
         for row in (*LEFT_OUT.get(path, ()), *LEFT_OUT.get(f"{path} {kind}", ())):
             rows.setdefault(row["name"], row)
-        keys = {name: _key(path, kind, row) for name, row in rows.items()}
+        names = sorted(rows, key=lambda name: name not in FIRST)
+        keys = {name: _key(path, kind, rows[name]) for name in names}
         found.append(Section(path, kind, keys))
     return tuple(found)
 
