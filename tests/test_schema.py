@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 import page_blocks
 import plugins
@@ -155,6 +156,22 @@ def test_keys_have_meanings_and_defaults():
     switch = json_schema()["$defs"]["switch"]["properties"]
     assert switch["sharing"]["default"] == "cs"
     assert "default" not in json_schema()["properties"]["duration"]
+
+
+@pytest.mark.parametrize(
+    ("section", "error"),
+    [
+        ({"topology": {"kind": "star", "leaves": 2}}, "'leaves' was unexpected"),
+        ({"switch": {"sharing": {"kind": "dt", "alhpa": 1}}}, "'alhpa' was unexpected"),
+        ({"switch": {"leaf": {"aqm": {"kind": "ecn", "threshold": 9}}}}, "9 is not of type"),
+        ({"transport": {"min_rto": "5"}}, "'5' does not match"),
+        ({"traffic": [{"name": "t", "kind": "poisson", "load": 1}]}, "'sizes' is a required"),
+        ({"event": [{"at": "1us", "a": "leaf0"}]}, "'b' is a required"),
+    ],
+)
+def test_errors_are_about_single_keys(section, error):
+    scenario = {"duration": "1ms", "topology": {"kind": "star"}, **section}
+    assert error in best_match(VALIDATOR.iter_errors(scenario)).message
 
 
 def test_plug_ins_are_known_if_they_are_given():

@@ -50,8 +50,9 @@ class _Schema:
         """The schema."""
         (root,) = at(self.found, "")
         properties = {name: self._value("", key) for name, key in root.keys.items()}
-        tables = {name: _ref(name) for name in ("topology", "transport", "switch", *_TABLES)}
-        lists = {name: listed(_ref(name), 0) for name in ("traffic", "event")}
+        tables = {name: _ref(name) for name in ("switch", *_TABLES)}
+        tables |= {name: _of_kinds(name) for name in ("topology", "transport")}
+        lists = {name: listed(_of_kinds(name), 0) for name in ("traffic", "event")}
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Scenario",
@@ -111,13 +112,10 @@ class _Schema:
             required = [name for name in _required(section) if name != "kind"]
             kinds[kind] = self._kind(path, kind, properties, required, may_lack=kind == default)
         choice = self._policy(path)
-        if choice is not None:
-            for kind in choice.choices:
-                kinds.setdefault(kind, self._kind(path, kind, {}, [], may_lack=kind == default))
-                kinds[kind]["minProperties"] = 1
-        name = _named(path)
-        found = {f"{name}.{kind}": table for kind, table in kinds.items()}
-        return {name: {"oneOf": [_ref(each) for each in found]}, **found}
+        for kind in () if choice is None else choice.choices:
+            kinds.setdefault(kind, self._kind(path, kind, {}, [], may_lack=kind == default))
+            kinds[kind]["minProperties"] = 1
+        return _chosen(_named(path), kinds, default)
 
     def _kind(
         self, path: str, kind: str, properties: Json, required: list[str], *, may_lack: bool
@@ -140,7 +138,9 @@ class _Schema:
         below = path_below(path, key.name)
         needy = {s.kind for s in at(self.found, below) if _required(s)}
         names = [name for name in key.choices if name not in needy]
-        return {**_about(key), **either({"enum": names}, _ref(_named(below)))}
+        name = _named(below)
+        checked = {"if": {"type": "object"}, "then": _ref(f"{name}.kinds")}
+        return {**_about(key), **either({"enum": names}, _ref(name)), **checked}
 
     def _of_flows(self) -> Json:
         """The keys of all transports, for the flows of one traffic section."""
@@ -192,6 +192,37 @@ def _table(properties: Json, required: Iterable[str]) -> Json:
     if names := list(required):
         found["required"] = names
     return {**found, "additionalProperties": False}
+
+
+def _chosen(name: str, kinds: Json, default: str | None) -> Json:
+    """The definitions of a section that has kinds: what all of them have, each, and the choice.
+
+    Editors complete by the first, which has the keys of all kinds. The last leads to one kind, so
+    that errors are about single keys.
+    """
+    told: Json = {}
+    for table in kinds.values():
+        for key, takes in table["properties"].items():
+            about = takes.get("description")
+            told.setdefault(key, {} if about is None else {"description": about})
+    told["kind"] = {"enum": list(kinds)}
+    rules = []
+    for kind in kinds:
+        is_it: Json = {"properties": {"kind": {"const": kind}}}
+        if kind != default:
+            is_it["required"] = ["kind"]
+        rules.append({"if": is_it, "then": _ref(f"{name}.{kind}")})
+    needed = {} if default in kinds else {"required": ["kind"]}
+    return {
+        name: {"type": "object", "properties": told, **needed},
+        f"{name}.kinds": {"allOf": rules},
+        **{f"{name}.{kind}": table for kind, table in kinds.items()},
+    }
+
+
+def _of_kinds(name: str) -> Json:
+    """A section that has kinds."""
+    return {"allOf": [_ref(name), _ref(f"{name}.kinds")]}
 
 
 def _named(path: str) -> str:
