@@ -114,6 +114,7 @@ def test_the_command_tells_people_and_programs(command):
     for text in ('"65pkt"', "ecn", "an event or a stepped run can change it", "switch.md"):
         assert text in outcome.out
     assert "it stays as it is" in command("explain", "seed").out
+    assert "dctcp, newreno" in command("explain", "traffic.web.transport").out
     assert "queue_interval" in command("explain", "record").out
     assert command("explain", "seed", "--json").json == explain("seed")
     wrong = command("explain", "switch.aqm.treshold")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from spillway.base import core
-
 Json = dict[str, Any]
-
-_CATALOGUE: Json = json.loads(core.catalogue())
 
 
 def _key(name: str, takes: str, type: str, default: str, meaning: str, **more: Any) -> Json:
@@ -24,19 +19,16 @@ def _flag(name: str, meaning: str) -> Json:
 _TIMES = ["ps", "ns", "us", "ms", "s"]
 _TIME = 'a time above 0, such as "25.2us"'
 _PPM = 'parts per million from -10000 to 10000, such as "-400..-200ppm"'
-_TOPOLOGIES, _TRANSPORTS = (
-    [entry["id"] for entry in _CATALOGUE[room]] for room in ("topology", "transport")
-)
 
 LEFT_OUT: dict[str, list[Json]] = {
     "topology": [
         _key(
             "kind",
-            " or ".join(f'"{id}"' for id in _TOPOLOGIES),
+            "",
             "choice",
             "",
             "which shape the network has",
-            choices=_TOPOLOGIES,
+            kinds_of="topology",
         ),
         _flag("whole_ns", "whether a packet's time on a line is cut to whole nanoseconds"),
         _key(
@@ -111,11 +103,12 @@ LEFT_OUT: dict[str, list[Json]] = {
             "choice",
             "none",
             "the transport of its flows; by default that of [transport]",
-            choices=_TRANSPORTS,
+            kinds_of="transport",
         )
     ],
 }
-"""Keys that the core does not tell of, by section, or section and kind."""
+"""Keys that the core does not tell of, by section, or section and kind. `kinds_of` is the section
+whose kinds are the choices; a key without a text of its own takes one of them."""
 
 FIRST = ("name", "kind", "priorities")
 """Keys that stand before the others of their section."""

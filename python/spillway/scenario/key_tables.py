@@ -31,7 +31,7 @@ def explained(told: Mapping[str, Any]) -> RenderableType:
 def _form(form: Mapping[str, Any]) -> RenderableType:
     default = "required" if form["required"] else json.dumps(form["default"])
     rows: list[Row] = [("meaning", sentence(form["meaning"])), ("takes", sentence(form["takes"]))]
-    if form["choices"] and form["type"] not in ("choice", "policy"):
+    if form["choices"] and form["choices"][0] not in form["takes"]:
         rows.append(("choices", ", ".join(form["choices"])))
     rows.append(("default", "none" if default == "null" else default))
     if form["kinds"]:

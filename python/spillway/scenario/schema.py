@@ -13,7 +13,7 @@ from typing import Any
 from spillway.base import core
 from spillway.plugins import Plugins
 from spillway.scenario.forms import Json, either, form, listed
-from spillway.scenario.sections import TIERS, Key, Section, Sections, at, path_below, sections
+from spillway.scenario.sections import Key, Section, Sections, at, path_below, sections
 
 _ABOUT = (
     "A scenario of Spillway, {version}. Ids of plug-ins are refused, unless the schema was made "
@@ -64,7 +64,9 @@ class _Schema:
     def _definitions(self) -> Json:
         found: Json = {path: self._plain(path) for path in _TABLES}
         found["tier"] = self._plain("switch")
-        found["switch"] = self._plain("switch", **{tier: _ref("tier") for tier in TIERS})
+        (of_graphs,) = at(self.found, "topology.switch.*")
+        tiers = of_graphs.keys["tier"].choices
+        found["switch"] = self._plain("switch", **{tier: _ref("tier") for tier in tiers})
         found |= {f"topology.{name}": self._plain(f"topology.{name}.*") for name in _OF_GRAPHS}
         graph = {name: listed(_ref(f"topology.{name}"), 0) for name in _OF_GRAPHS}
         found |= self._kinds("topology", None, {"graph": graph})
