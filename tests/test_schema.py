@@ -15,7 +15,7 @@ import plugins
 import spillway
 from spillway import _core
 from spillway.scenario.forms import of_text
-from spillway.scenario.general import GENERAL, LEFT_OUT, SOMETIMES
+from spillway.scenario.general import GENERAL, SOMETIMES
 from spillway.scenario.schema import json_schema
 from spillway.scenario.sections import at, sections
 from support import TINY
@@ -140,9 +140,6 @@ def test_what_is_told_beside_the_core_is_needed():
         for section in json.loads(_core.schema())
         for key in section["keys"]
     }
-    for path, keys in LEFT_OUT.items():
-        of_path = [name for place, name in told if path in (place, place.rpartition(" ")[0])]
-        assert not {key["name"] for key in keys} & set(of_path)
     for path, name in GENERAL:
         assert any(key == name and place.startswith(path) for place, key in told), (path, name)
     assert all(told[key]["default"] == "" for key in SOMETIMES)

@@ -1,7 +1,7 @@
 //! What every section of a scenario takes. The code that reads the sections is asked.
 
 use crate::scenario::{Scenario, Sources};
-use spillway_settings::{Key, asked};
+use spillway_settings::{Key, Takes, asked};
 use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
@@ -27,10 +27,10 @@ pub struct Section {
 const ASKED: &[(&str, Option<&str>, &str)] = &[
     ("", None, ""),
     ("routing", None, ""),
-    ("switch", None, ""),
+    ("switch", None, "[switch]\nqueues_per_port = 64"),
     ("switch.pfc", Some("static"), PFC_STATIC),
     ("switch.pfc", Some("dynamic"), PFC_DYNAMIC),
-    ("nic", None, ""),
+    ("nic", None, "[nic]\nqueues = 64"),
     ("record", None, ""),
     ("limits", None, ""),
     ("topology.switch.*", None, GRAPH),
@@ -52,7 +52,7 @@ const PFC_STATIC: &str = "
 const PFC_DYNAMIC: &str = "
     [switch]
     buffer = \"100MB\"
-    pfc = { kind = \"dynamic\" }";
+    pfc = { kind = \"dynamic\", ends = \"quanta\" }";
 const BOUND_CONSTANT: &str = "
     [[traffic]]
     name = \"t\"
@@ -124,12 +124,16 @@ const GRAPH: &str = "
 pub fn schema() -> Vec<Section> {
     let mut sections: Vec<Section> =
         ASKED.iter().map(|&(path, kind, text)| of_reading(path, kind, text)).collect();
+    sections.extend(spillway_topology::KINDS.iter().map(|kind| {
+        let text = match kind.id {
+            "graph" => GRAPH.to_string(),
+            id => format!("[topology]\nkind = {id:?}"),
+        };
+        of_reading("topology", Some(kind.id), &text)
+    }));
     let mut add = |path, kind, keys| {
         sections.push(Section { path, kind: Some(kind), keys, changes: &[] });
     };
-    for kind in spillway_topology::KINDS {
-        add("topology", kind.id, kind.keys());
-    }
     for kind in spillway_transport::KINDS {
         add("transport", kind.id, Transport::keys(kind.id));
     }
@@ -137,7 +141,16 @@ pub fn schema() -> Vec<Section> {
         add("transport.tagging", kind.id, kind.keys());
     }
     for kind in spillway_traffic::KINDS {
-        add("traffic.*", kind.id, kind.keys());
+        let mut keys = kind.keys();
+        keys.push(Key {
+            name: "transport",
+            takes: Takes::Choice(
+                spillway_transport::KINDS.iter().map(|kind| kind.id.into()).collect(),
+            ),
+            default: "none".into(),
+            meaning: "the transport of its flows; by default that of [transport]",
+        });
+        add("traffic.*", kind.id, keys);
     }
     let rooms = [
         ("switch.sharing", SharingPolicy::catalogue()),
@@ -155,8 +168,9 @@ pub fn schema() -> Vec<Section> {
 
 /// The keys for which a section is asked when a scenario with this text is read.
 fn of_reading(path: &'static str, kind: Option<&'static str>, text: &str) -> Section {
-    let star = if text.contains("[topology]") { "" } else { "topology = { kind = \"star\" }\n" };
-    let given = format!("duration = \"1ms\"\n{star}{text}").parse().expect("this is TOML");
+    let topology =
+        if text.contains("[topology]") { "" } else { "topology = { kind = \"star\" }\n" };
+    let given = format!("duration = \"1ms\"\n{topology}{text}").parse().expect("this is TOML");
     let (_, found) = asked(|| Scenario::read(given, &Sources::of(Path::new(""))));
     let mut keys: Vec<Key> = Vec::new();
     for (at, key) in found {
@@ -164,7 +178,8 @@ fn of_reading(path: &'static str, kind: Option<&'static str>, text: &str) -> Sec
             keys.push(key);
         }
     }
-    Section { path, kind, keys, changes: &[] }
+    let changes: &[&str] = if path == "nic" { &["receive_rate"] } else { &[] };
+    Section { path, kind, keys, changes }
 }
 
 /// Whether a path is one of those that a path with `*` stands for.
@@ -182,7 +197,6 @@ fn matches(pattern: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spillway_settings::Takes;
 
     fn section(path: &str, kind: Option<&str>) -> Section {
         let found = schema().into_iter().find(|one| (one.path, one.kind) == (path, kind));
@@ -197,6 +211,10 @@ mod tests {
     fn sections_have_the_keys_that_their_readers_ask_for() {
         assert!(names("", None).contains(&"slowdown_base"));
         assert_eq!(names("topology.switch.*", None), ["name", "tier"]);
+        let star = names("topology", Some("star"));
+        assert!(["kind", "clocks", "host_clocks", "base_rtt"].iter().all(|key| star.contains(key)));
+        assert!(names("switch.pfc", Some("static")).contains(&"priorities"));
+        assert!(names("traffic.*", Some("flows")).contains(&"transport"));
         assert!(names("switch.pfc", Some("dynamic")).contains(&"alpha"));
         assert!(!names("switch.pfc", Some("static")).contains(&"alpha"));
         assert!(names("traffic.*.bound", Some("miss")).contains(&"misses"));

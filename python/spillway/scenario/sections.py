@@ -12,7 +12,7 @@ from typing import Any
 from spillway.base import core
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import Description, describe_all
-from spillway.scenario.general import FIRST, GENERAL, LEFT_OUT, SOMETIMES, Json
+from spillway.scenario.general import FIRST, GENERAL, SOMETIMES, Json
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,9 @@ def path_below(section: str, key: str) -> str:
 @cache
 def _built_in() -> Sections:
     found = []
-    everything = json.loads(core.schema())
-    kinds: dict[str, list[str]] = {}
-    for told in everything:
-        kinds.setdefault(told["path"], []).append(told["kind"])
-    for told in everything:
+    for told in json.loads(core.schema()):
         path, kind = told["path"], told["kind"]
         rows = {row["name"]: row for row in told["keys"]}
-        for row in (*LEFT_OUT.get(path, ()), *LEFT_OUT.get(f"{path} {kind}", ())):
-            of = kinds.get(row.get("kinds_of", ""), [])
-            takes = row["takes"] or " or ".join(f'"{name}"' for name in of)
-            rows.setdefault(row["name"], {"choices": of, **row, "takes": takes})
         names = sorted(rows, key=lambda name: name not in FIRST)
         keys = {name: _key(path, kind, rows[name]) for name in names}
         found.append(Section(path, kind, keys))

@@ -360,19 +360,13 @@ fn incoming(topology: &Topology, switch: u32) -> impl Iterator<Item = &LineSpec>
 fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box<[u8]>> {
     let takes = "a list of queue classes";
     let meaning = "the queue classes that are lossless";
-    let default = Value::Array(vec![i64::from(switch.data_queue).into()]);
-    let given = section.peek("priorities").cloned().unwrap_or(default);
     let read = |value: &Value| -> Option<Vec<i64>> {
         value.as_array()?.iter().map(Value::as_integer).collect()
     };
-    let default = read(&given).is_some_and(|_| !section.has("priorities"));
-    let listed = if default {
-        section.optional("priorities", |_| Ok(()))?;
-        read(&given).unwrap_or_default()
-    } else {
-        section.value("priorities", "", takes, meaning, read)?
-    };
-    section.put("priorities", given);
+    let listed = section
+        .optional("priorities", |section| section.value("priorities", "", takes, meaning, read))?
+        .unwrap_or_else(|| vec![switch.data_queue.into()]);
+    section.put("priorities", Value::Array(listed.iter().map(|&class| class.into()).collect()));
     let queues = u64::from(switch.queues_per_port);
     let mut classes: Vec<u8> = Vec::new();
     for class in listed {
