@@ -22,81 +22,22 @@ pub struct Section {
     pub changes: &'static [&'static str],
 }
 
-/// The sections that are in no catalogue: path, kind, and a scenario in which each asks for all of
-/// its keys.
-const ASKED: &[(&str, Option<&str>, &str)] = &[
-    ("", None, ""),
-    ("routing", None, ""),
-    ("switch", None, "[switch]\nqueues_per_port = 64"),
-    ("switch.pfc", Some("static"), PFC_STATIC),
-    ("switch.pfc", Some("dynamic"), PFC_DYNAMIC),
-    ("nic", None, "[nic]\nqueues = 64"),
-    ("record", None, ""),
-    ("limits", None, ""),
-    ("topology.switch.*", None, GRAPH),
-    ("topology.host.*", None, GRAPH),
-    ("topology.link.*", None, GRAPH),
-    ("traffic.*.bound", Some("constant"), BOUND_CONSTANT),
-    ("traffic.*.bound", Some("uniform"), BOUND_UNIFORM),
-    ("traffic.*.bound", Some("miss"), BOUND_MISS),
-    ("traffic.*.bound", Some("model"), BOUND_MODEL),
-    ("event.*", Some("link-down"), LINK_DOWN),
-    ("event.*", Some("link-loss"), LINK_LOSS),
-    ("event.*", Some("set"), SET),
+/// The sections that are in no catalogue, and those of topologies: the path, and the kinds.
+const ASKED: &[(&str, &[&str])] = &[
+    ("", &[]),
+    ("routing", &[]),
+    ("switch", &[]),
+    ("switch.pfc", &["static", "dynamic"]),
+    ("nic", &[]),
+    ("record", &[]),
+    ("limits", &[]),
+    ("topology.switch.*", &[]),
+    ("topology.host.*", &[]),
+    ("topology.link.*", &[]),
+    ("traffic.*.bound", &["constant", "uniform", "miss", "model"]),
+    ("event.*", &["link-down", "link-loss", "set"]),
 ];
 
-const PFC_STATIC: &str = "
-    [switch]
-    buffer = \"100MB\"
-    pfc = { kind = \"static\", ends = \"quanta\" }";
-const PFC_DYNAMIC: &str = "
-    [switch]
-    buffer = \"100MB\"
-    pfc = { kind = \"dynamic\", ends = \"quanta\" }";
-const BOUND_CONSTANT: &str = "
-    [[traffic]]
-    name = \"t\"
-    kind = \"persistent\"
-    receiver = 0
-    bound = { kind = \"constant\", size = \"1KB\" }";
-const BOUND_UNIFORM: &str = "
-    [[traffic]]
-    name = \"t\"
-    kind = \"persistent\"
-    receiver = 0
-    bound = \"uniform\"";
-const BOUND_MISS: &str = "
-    [[traffic]]
-    name = \"t\"
-    kind = \"persistent\"
-    receiver = 0
-    bound = \"miss\"";
-const BOUND_MODEL: &str = "
-    [[traffic]]
-    name = \"t\"
-    kind = \"persistent\"
-    receiver = 0
-    bound = \"model\"";
-const LINK_DOWN: &str = "
-    [[event]]
-    kind = \"link-down\"
-    a = \"leaf0\"
-    b = \"host0\"
-    at = \"1us\"";
-const LINK_LOSS: &str = "
-    [[event]]
-    kind = \"link-loss\"
-    a = \"leaf0\"
-    b = \"host0\"
-    at = \"1us\"";
-const SET: &str = "
-    [switch]
-    aqm = \"ecn\"
-    [[event]]
-    kind = \"set\"
-    key = \"switch.aqm.threshold\"
-    value = \"9pkt\"
-    at = \"1us\"";
 const GRAPH: &str = "
     [topology]
     kind = \"graph\"
@@ -120,17 +61,51 @@ const GRAPH: &str = "
     rate = \"10Gbps\"
     delay = \"1us\"";
 
+/// A scenario in which a section asks for all of its keys, without its duration.
+fn example(path: &str, kind: &str) -> String {
+    let star = "topology = { kind = \"star\" }";
+    match path {
+        "topology" if kind == "graph" => GRAPH.into(),
+        "topology.switch.*" | "topology.host.*" | "topology.link.*" => GRAPH.into(),
+        "topology" => format!("topology = {{ kind = {kind:?} }}"),
+        "switch" => format!("{star}\nswitch = {{ queues_per_port = 64 }}"),
+        "nic" => format!("{star}\nnic = {{ queues = 64 }}"),
+        "switch.pfc" => format!(
+            "{star}\nswitch = {{ buffer = \"100MB\", pfc = {{ kind = {kind:?}, ends = \"quanta\" }} }}"
+        ),
+        "traffic.*.bound" => {
+            let size = if kind == "constant" { ", size = \"1KB\"" } else { "" };
+            format!(
+                "{star}\ntraffic = [{{ name = \"t\", kind = \"persistent\", receiver = 0, \
+                 bound = {{ kind = {kind:?}{size} }} }}]"
+            )
+        }
+        "event.*" => {
+            let more = if kind == "set" {
+                "key = \"switch.aqm.threshold\", value = \"9pkt\""
+            } else {
+                "a = \"leaf0\", b = \"host0\""
+            };
+            format!(
+                "{star}\nswitch = {{ aqm = \"ecn\" }}\n\
+                 event = [{{ kind = {kind:?}, at = \"1us\", {more} }}]"
+            )
+        }
+        _ => star.into(),
+    }
+}
+
 /// All sections, of all kinds, from the root on.
 pub fn schema() -> Vec<Section> {
-    let mut sections: Vec<Section> =
-        ASKED.iter().map(|&(path, kind, text)| of_reading(path, kind, text)).collect();
-    sections.extend(spillway_topology::KINDS.iter().map(|kind| {
-        let text = match kind.id {
-            "graph" => GRAPH.to_string(),
-            id => format!("[topology]\nkind = {id:?}"),
-        };
-        of_reading("topology", Some(kind.id), &text)
-    }));
+    let mut sections: Vec<Section> = Vec::new();
+    for &(path, kinds) in ASKED {
+        match kinds {
+            [] => sections.push(of_reading(path, None)),
+            kinds => sections.extend(kinds.iter().map(|&kind| of_reading(path, Some(kind)))),
+        }
+    }
+    let topologies = spillway_topology::KINDS.iter();
+    sections.extend(topologies.map(|kind| of_reading("topology", Some(kind.id))));
     let mut add = |path, kind, keys| {
         sections.push(Section { path, kind: Some(kind), keys, changes: &[] });
     };
@@ -166,11 +141,10 @@ pub fn schema() -> Vec<Section> {
     sections
 }
 
-/// The keys for which a section is asked when a scenario with this text is read.
-fn of_reading(path: &'static str, kind: Option<&'static str>, text: &str) -> Section {
-    let topology =
-        if text.contains("[topology]") { "" } else { "topology = { kind = \"star\" }\n" };
-    let given = format!("duration = \"1ms\"\n{topology}{text}").parse().expect("this is TOML");
+/// The keys for which a section is asked when a scenario is read.
+fn of_reading(path: &'static str, kind: Option<&'static str>) -> Section {
+    let text = example(path, kind.unwrap_or_default());
+    let given = format!("duration = \"1ms\"\n{text}").parse().expect("this is TOML");
     let (_, found) = asked(|| Scenario::read(given, &Sources::of(Path::new(""))));
     let mut keys: Vec<Key> = Vec::new();
     for (at, key) in found {
