@@ -2,8 +2,11 @@
 
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
+use spillway_switch::scheduling::{SchedulingParams, SchedulingPolicy};
 use spillway_switch::sharing::{SharingParams, SharingPolicy};
-use spillway_switch::{AqmExtension, Environment, Extension, SharingExtension};
+use spillway_switch::{
+    AqmExtension, Environment, Extension, SchedulingExtension, SharingExtension,
+};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -15,6 +18,8 @@ pub struct Extensions {
     pub sharing: Vec<Arc<dyn Extension<dyn SharingExtension>>>,
     /// AQMs.
     pub aqm: Vec<Arc<dyn Extension<dyn AqmExtension>>>,
+    /// Schedulers.
+    pub scheduling: Vec<Arc<dyn Extension<dyn SchedulingExtension>>>,
     /// Congestion controllers and taggers.
     pub hosts: spillway_transport::Extensions,
 }
@@ -28,6 +33,11 @@ impl Extensions {
     /// The ids of the AQMs, those of the catalogue first.
     pub fn aqm_ids(&self) -> impl Iterator<Item = &str> + Clone {
         AqmPolicy::IDS.iter().copied().chain(self.aqm.iter().map(|kind| kind.id()))
+    }
+
+    /// The ids of the schedulers, those of the catalogue first.
+    pub fn scheduling_ids(&self) -> impl Iterator<Item = &str> + Clone {
+        SchedulingPolicy::IDS.iter().copied().chain(self.scheduling.iter().map(|kind| kind.id()))
     }
 
     /// Reads the parameters of the sharing policy with this id. `environment` is that of the tier's
@@ -54,6 +64,19 @@ impl Extensions {
         match self.aqm.iter().find(|kind| kind.id() == id) {
             Some(kind) => kind.params(section, environment).map(AqmParams::Extension),
             None => AqmParams::read(id, section, environment),
+        }
+    }
+
+    /// As `sharing_params`, for a scheduler.
+    pub fn scheduling_params(
+        &self,
+        id: &str,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<SchedulingParams> {
+        match self.scheduling.iter().find(|kind| kind.id() == id) {
+            Some(kind) => kind.params(section, environment).map(SchedulingParams::Extension),
+            None => SchedulingParams::read(id, section, environment),
         }
     }
 }

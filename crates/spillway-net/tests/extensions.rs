@@ -6,9 +6,11 @@ use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;
 use spillway_settings::{Range, Section, SettingsError};
 use spillway_switch::aqm::{EcnThreshold, NoAqm};
+use spillway_switch::scheduling::DeficitRoundRobin;
 use spillway_switch::sharing::{CompleteSharing, DynamicThresholds};
 use spillway_switch::{
-    AqmExtension, Environment, Extension, ExtensionParams, Policy, SharingExtension,
+    AqmExtension, Environment, Extension, ExtensionParams, Policy, SchedulingExtension,
+    SharingExtension,
 };
 use spillway_transport::receiver::EcnEcho;
 use spillway_transport::tagging::{Tagged, Tagger, TaggerExtension};
@@ -41,7 +43,7 @@ const STAR: &str = r#"
     queue_interval = "20us"
 "#;
 
-/// Dynamic Thresholds, ECN and DCTCP under another name.
+/// Dynamic Thresholds, ECN, deficit weighted round robin and DCTCP under another name.
 #[derive(Debug)]
 struct Outside;
 
@@ -62,6 +64,12 @@ impl<T: Policy + SharingExtension + 'static> ExtensionParams<dyn SharingExtensio
 
 impl<T: Policy + AqmExtension + 'static> ExtensionParams<dyn AqmExtension> for Of<T> {
     fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
+        Box::new(T::new(&self.0, environment))
+    }
+}
+
+impl<T: Policy + SchedulingExtension + 'static> ExtensionParams<dyn SchedulingExtension> for Of<T> {
+    fn make(&self, environment: &Environment) -> Box<dyn SchedulingExtension> {
         Box::new(T::new(&self.0, environment))
     }
 }
@@ -91,6 +99,20 @@ impl Extension<dyn AqmExtension> for Outside {
         environment: &Environment,
     ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
         Ok(Arc::new(Of::<EcnThreshold>(EcnThreshold::params(section, environment)?)))
+    }
+}
+
+impl Extension<dyn SchedulingExtension> for Outside {
+    fn id(&self) -> &str {
+        "outside"
+    }
+
+    fn params(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn SchedulingExtension>>, SettingsError> {
+        Ok(Arc::new(Of::<DeficitRoundRobin>(DeficitRoundRobin::params(section, environment)?)))
     }
 }
 
@@ -161,6 +183,7 @@ fn read(settings: &str) -> Result<Scenario, SettingsError> {
     let extensions = Extensions {
         sharing: vec![Arc::new(Outside)],
         aqm: vec![Arc::new(Outside)],
+        scheduling: vec![Arc::new(Outside)],
         hosts: spillway_transport::Extensions {
             transport: vec![Arc::new(Outside)],
             tagging: vec![Arc::new(Outside)],
@@ -191,6 +214,18 @@ fn policies_from_outside_decide_as_those_within() {
 }
 
 #[test]
+fn schedulers_from_outside_decide_as_those_within() {
+    let with = |kind: &str| {
+        format!(
+            "{DT}\n{ECN}\nswitch.queues_per_port = 4\n\
+             switch.scheduling = {{ kind = {kind}, weights = [1, 4, 2] }}\n\
+             transport = {{ kind = \"dctcp\", tagging = {{ kind = \"outside\", step = \"4KB\" }} }}"
+        )
+    };
+    assert_same(&with("\"outside\""), &with("\"dwrr\""));
+}
+
+#[test]
 fn controllers_from_outside_decide_as_those_within() {
     let with = |kind: &str| format!("{DT}\n{ECN}\ntransport = {{ kind = {kind} }}");
     assert_same(&with("\"outside\", gain = 0.25"), &with("\"dctcp\", g = 0.25"));
@@ -215,6 +250,11 @@ fn what_is_wrong_with_them_is_told_as_with_any() {
     assert!(text.ends_with("unknown key\nhint: did you mean `alpha`?"), "{text}");
     let text = error("switch.aqm = \"outsid\"");
     assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
+    let text = error("switch = { queues_per_port = 2, scheduling = \"outsid\" }");
+    assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
+    let text =
+        error("switch = { queues_per_port = 2, scheduling = { kind = \"outside\", weight = 1 } }");
+    assert!(text.ends_with("hint: did you mean `weights`?"), "{text}");
     let text = error("transport = { kind = \"outsid\" }");
     assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
     let text = error("transport = { tagging = \"outsid\" }");

@@ -1,7 +1,10 @@
 //! Policies from outside the program: those not compiled in are called through a pointer.
 
 use crate::aqm::Aqm;
+use crate::backlog::Backlog;
 use crate::catalogue::Environment;
+use crate::packet::PacketId;
+use crate::scheduling::{Head, Scheduling, Waiting};
 use crate::sharing::Sharing;
 use dyn_clone::DynClone;
 use spillway_settings::{Section, SettingsError};
@@ -22,8 +25,88 @@ impl<T: Aqm + Clone + Debug + Send> AqmExtension for T {}
 
 dyn_clone::clone_trait_object!(AqmExtension);
 
+/// A scheduler from outside.
+pub trait SchedulingExtension: Scheduling + Debug + DynClone + Send {
+    /// What [`Scheduling::select`] returns, and the turns that begin.
+    fn select_by(
+        &mut self,
+        port: u32,
+        backlog: Backlog,
+        head: &dyn Fn(u8) -> Head,
+    ) -> (u8, Vec<u8>);
+
+    /// [`Scheduling::choose`], with a list.
+    fn choose_of(&self, waiting: &[Waiting]) -> PacketId;
+}
+
+impl<T: Scheduling + Clone + Debug + Send> SchedulingExtension for T {
+    fn select_by(
+        &mut self,
+        port: u32,
+        backlog: Backlog,
+        head: &dyn Fn(u8) -> Head,
+    ) -> (u8, Vec<u8>) {
+        let mut turns = Vec::new();
+        let queue_class = self.select(port, backlog, head, |turn| turns.push(turn));
+        (queue_class, turns)
+    }
+
+    fn choose_of(&self, waiting: &[Waiting]) -> PacketId {
+        self.choose(waiting.iter().copied())
+    }
+}
+
+/// What a trait object cannot have of [`Scheduling`].
+pub(crate) trait ByPointer {
+    /// [`Scheduling::select`].
+    fn select(
+        &mut self,
+        port: u32,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
+        turn: impl FnMut(u8),
+    ) -> u8;
+
+    /// [`Scheduling::choose`].
+    fn choose(&self, waiting: impl Iterator<Item = Waiting>) -> PacketId;
+}
+
+impl ByPointer for Box<dyn SchedulingExtension> {
+    // Only the call behind the pointer needs arguments in memory. Turns are told after it, so that
+    // what `turn` changes need not be there either: it would have to be for built-in schedulers too.
+    #[inline(always)]
+    fn select(
+        &mut self,
+        port: u32,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
+        turn: impl FnMut(u8),
+    ) -> u8 {
+        let (queue_class, turns) = select_behind(self, port, backlog, head);
+        turns.into_iter().for_each(turn);
+        queue_class
+    }
+
+    fn choose(&self, waiting: impl Iterator<Item = Waiting>) -> PacketId {
+        self.choose_of(&waiting.collect::<Vec<_>>())
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn select_behind(
+    policy: &mut Box<dyn SchedulingExtension>,
+    port: u32,
+    backlog: Backlog,
+    head: impl Fn(u8) -> Head,
+) -> (u8, Vec<u8>) {
+    policy.select_by(port, backlog, &head)
+}
+
+dyn_clone::clone_trait_object!(SchedulingExtension);
+
 /// A kind of policy from outside, which corresponds to a row of the catalogue. `P` is
-/// [`SharingExtension`] or [`AqmExtension`].
+/// [`SharingExtension`], [`AqmExtension`] or [`SchedulingExtension`].
 pub trait Extension<P: ?Sized>: Debug + Send + Sync {
     /// The name by which scenarios choose it; no policy of the catalogue has it.
     fn id(&self) -> &str;

@@ -36,7 +36,9 @@ pub use bursts::{BurstReport, BurstTracing, Limits};
 pub use catalogue::{Adoption, Entry, Environment, Policy, Service};
 pub use cost::Cost;
 pub use discipline::{Discipline, DisciplineParts};
-pub use extension::{AqmExtension, Extension, ExtensionParams, SharingExtension};
+pub use extension::{
+    AqmExtension, Extension, ExtensionParams, SchedulingExtension, SharingExtension,
+};
 pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use policy::DropReason;

@@ -290,7 +290,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             decides_departures: self.watches_departures,
             drops_departures: self.sharing.drops_departures() || self.aqm.drops_departures(),
             is_traced: self.traces_arrivals(),
-            watches_in_time: self.sharing.watches_in_time() || self.aqm.watches_in_time(),
+            watches_in_time: self.sharing.watches_in_time()
+                || self.aqm.watches_in_time()
+                || self.scheduling.watches_in_time(),
             watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
             pushes_out: self.sharing.pushes_out(),
             holds_until_sent: self.releases_at_end(),

@@ -230,7 +230,7 @@ impl SwitchSettings {
         let aqm = Choice::of(section.policy("aqm", "none", extensions.aqm_ids(), meaning)?);
         let default = if queues == 1 { "fifo" } else { "rr" };
         let meaning = "which queue of a port sends next";
-        let ids = SchedulingPolicy::IDS.iter().copied();
+        let ids = extensions.scheduling_ids();
         let scheduling = Choice::of(section.policy("scheduling", default, ids, meaning)?);
         Ok(SwitchSettings {
             buffer,
@@ -278,20 +278,23 @@ impl SwitchSettings {
 
         let mut environment = self.environment(around, first, pfc.as_ref());
         let mut of_ports = self.scheduling.section();
-        let scheduling = SchedulingParams::read(&self.scheduling.id, &mut of_ports, &environment)?;
+        let id = &self.scheduling.id;
+        let scheduling = extensions.scheduling_params(id, &mut of_ports, &environment)?;
         environment.service.scheduling = scheduling.make(&environment);
         let chooses = environment.service.scheduling.chooses_packets();
         self.check_packet_choice(&of_ports, chooses)?;
         if chooses && pfc.is_some() {
-            let problem = "\"pfabric\" is not valid with lossless priorities (`pfc`): it takes no \
-                           account of queues that are paused";
+            let problem = format!(
+                "{id:?} is not valid with lossless priorities (`pfc`): it takes no account of queues \
+                 that are paused"
+            );
             return Err(of_ports.error("kind", problem));
         }
 
         let mut section = self.sharing.section();
         let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
         if self.sharing.id == PFabricSharing::ID {
-            self.check_one_queue(&section)?;
+            self.check_one_queue(&section, PFabricSharing::ID)?;
             let why = ": it alone says what is lost, by what flows have left";
             self.check_no_aqm(&section, PFabricSharing::ID, why)?;
             self.check_own_limit(&section)?;
@@ -357,7 +360,7 @@ impl SwitchSettings {
         if !chooses {
             return Ok(());
         }
-        self.check_one_queue(section)?;
+        self.check_one_queue(section, &self.scheduling.id)?;
         let why = ", which takes packets to leave in the order in which they came";
         self.check_no_aqm(section, &self.scheduling.id, why)
     }
@@ -389,13 +392,13 @@ impl SwitchSettings {
         Err(section.error("kind", problem))
     }
 
-    /// Refuses several queues beside the policy with this section.
-    fn check_one_queue(&self, section: &Section) -> Result<()> {
+    /// Refuses several queues beside the policy that has this id and this section.
+    fn check_one_queue(&self, section: &Section, id: &str) -> Result<()> {
         if self.queues_per_port == 1 {
             return Ok(());
         }
         let problem = format!(
-            "\"pfabric\" is not valid with queues_per_port = {}: priorities are on the packets; it \
+            "{id:?} is not valid with queues_per_port = {}: priorities are on the packets; it \
              needs one queue for each port",
             self.queues_per_port
         );

@@ -55,7 +55,7 @@ use super::{Aqm, AqmSample, Sending};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
-use crate::scheduling::Scheduling;
+use crate::scheduling::{Named, Scheduling};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;

@@ -9,7 +9,8 @@ mod strict;
 pub use pfabric::next_to_send;
 
 use crate::backlog::Backlog;
-use crate::catalogue::catalogue;
+use crate::catalogue::{Policy, catalogue};
+use crate::extension::{ByPointer, SchedulingExtension};
 use crate::packet::{Arena, PacketId, flags};
 use spillway_engine::Time;
 
@@ -44,8 +45,20 @@ impl Waiting {
     }
 }
 
+/// What scenarios call something.
+pub trait Named {
+    /// The name by which they choose it.
+    fn id(&self) -> &str;
+}
+
+impl<P: Policy> Named for P {
+    fn id(&self) -> &str {
+        P::ID
+    }
+}
+
 /// A service discipline for the queues of every port of a switch.
-pub trait Scheduling {
+pub trait Scheduling: Named {
     /// The queue class that sends next, out of `backlog`, which is not empty. `head` gives the
     /// first packet of a queue class of the backlog. A scheduler that serves queues in turn calls
     /// `turn` with each queue class whose turn begins, in order.
@@ -55,7 +68,9 @@ pub trait Scheduling {
         backlog: Backlog,
         head: impl Fn(u8) -> Head,
         turn: impl FnMut(u8),
-    ) -> u8;
+    ) -> u8
+    where
+        Self: Sized;
 
     /// Whether packets of the lowest queue class always go first, whatever has been sent.
     fn is_strict(&self) -> bool {
@@ -70,7 +85,10 @@ pub trait Scheduling {
 
     /// The packet that a queue sends, if the scheduler chooses among a queue's packets. The packets
     /// are given in the order in which they came; there is at least one.
-    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId
+    where
+        Self: Sized,
+    {
         first_of(waiting)
     }
 
@@ -84,6 +102,11 @@ pub trait Scheduling {
     /// Such a scheduler must see every packet: it treats a packet that joins an empty queue and is
     /// sent at once differently from one that passes.
     fn keeps_account(&self) -> bool {
+        false
+    }
+
+    /// Whether it must be asked in order of time among all switches.
+    fn watches_in_time(&self) -> bool {
         false
     }
 
@@ -115,7 +138,7 @@ fn first_of(mut waiting: impl Iterator<Item = Waiting>) -> PacketId {
 
 catalogue! {
     /// The scheduler of a switch's ports.
-    SchedulingPolicy of SchedulingParams by each {
+    SchedulingPolicy of SchedulingParams by each, open to SchedulingExtension {
         fifo::Fifo,
         strict::StrictPriority,
         round_robin::RoundRobin,
@@ -124,13 +147,9 @@ catalogue! {
     }
 }
 
-impl SchedulingPolicy {
-    /// Its id.
-    pub fn id(&self) -> &'static str {
-        fn id_of<P: crate::catalogue::Policy>(_policy: &P) -> &'static str {
-            P::ID
-        }
-        each!(self, policy => id_of(policy))
+impl Named for SchedulingPolicy {
+    fn id(&self) -> &str {
+        each!(self, policy => policy.id())
     }
 }
 
@@ -160,6 +179,9 @@ impl Scheduling for SchedulingPolicy {
     fn keeps_account(&self) -> bool {
         each!(self, policy => policy.keeps_account())
     }
+    fn watches_in_time(&self) -> bool {
+        each!(self, policy => policy.watches_in_time())
+    }
     fn watches_sending(&self) -> bool {
         each!(self, policy => policy.watches_sending())
     }
@@ -172,6 +194,8 @@ impl Scheduling for SchedulingPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Environment;
+    use spillway_settings::Section;
     use std::collections::VecDeque;
 
     /// Serves a port's queues until they are empty (or `n` times) and returns the queue classes
@@ -218,5 +242,91 @@ mod tests {
             (0..n).map(head).collect()
         };
         packets.iter().map(|&n| queue(n)).collect()
+    }
+
+    /// Serves the last queue class first, and is told what each policy may be told.
+    #[derive(Clone, Debug, Default)]
+    struct LastFirst(Vec<(u8, u32)>);
+
+    impl Named for LastFirst {
+        fn id(&self) -> &str {
+            "last-first"
+        }
+    }
+
+    impl Scheduling for LastFirst {
+        fn select(
+            &mut self,
+            _port: u32,
+            backlog: Backlog,
+            head: impl Fn(u8) -> Head,
+            mut turn: impl FnMut(u8),
+        ) -> u8 {
+            let last = backlog.iter().last().expect("a queue with a packet");
+            assert_eq!(head(last).size, 100);
+            turn(last);
+            last
+        }
+
+        fn chooses_packets(&self) -> bool {
+            true
+        }
+
+        fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+            waiting.last().expect("a packet").id
+        }
+
+        fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {
+            Some(u64::from(full_packet) + u64::from(queue_class))
+        }
+
+        fn keeps_account(&self) -> bool {
+            true
+        }
+
+        fn watches_in_time(&self) -> bool {
+            true
+        }
+
+        fn watches_sending(&self) -> bool {
+            !self.0.is_empty()
+        }
+
+        fn on_send(&mut self, _port: u32, queue_class: u8, size: u32) {
+            self.0.push((queue_class, size));
+        }
+    }
+
+    #[test]
+    fn a_scheduler_from_outside_is_asked_and_told_as_those_within() {
+        let mut policy = SchedulingPolicy::Extension(Box::new(LastFirst::default()));
+        assert_eq!(policy.id(), "last-first");
+        assert!(policy.keeps_account() && policy.watches_in_time() && policy.chooses_packets());
+        assert!(!policy.is_strict() && !policy.watches_sending());
+        assert_eq!(policy.quantum(2, 1500), Some(1502));
+        let waiting = [3, 1, 2].map(|id| Waiting { id, flow: id, remaining: 0 });
+        assert_eq!(policy.choose(waiting.into_iter()), 2);
+        let mut copy = policy.clone();
+        let served = serve_in_turn(&mut policy, &mut queues(&[2, 0, 1], 100), 9);
+        assert_eq!(served, [2, 0, 0].map(|queue_class| (queue_class, vec![queue_class])));
+        let told = |policy: &SchedulingPolicy| format!("{policy:?}");
+        assert_eq!(told(&policy), "Extension(LastFirst([(2, 100), (0, 100), (0, 100)]))");
+        // A copy has heard nothing of it.
+        assert_eq!(told(&copy), "Extension(LastFirst([]))");
+        assert_eq!(serve(&mut copy, &mut queues(&[1, 1, 0], 100), 1), [1]);
+        assert!(copy.watches_sending());
+    }
+
+    #[test]
+    fn those_within_serve_the_same_behind_a_pointer() {
+        let environment = Environment { queues_per_port: 3, ..Environment::example(1) };
+        for id in SchedulingPolicy::IDS {
+            let read = || SchedulingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
+            let mut behind = SchedulingPolicy::Extension(Box::new(read()));
+            let packets = || queues(&[7, 2, 5], 700);
+            let served = serve_in_turn(&mut read(), &mut packets(), 14);
+            assert_eq!(serve_in_turn(&mut behind, &mut packets(), 14), served, "{id}");
+            assert_eq!((served.len(), behind.id()), (14, *id));
+        }
     }
 }

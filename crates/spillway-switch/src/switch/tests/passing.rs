@@ -1,9 +1,11 @@
 //! Packets that pass idle ports, and what policies are asked about them.
 
 use super::*;
+use crate::Backlog;
 use crate::policy::LARGEST_PACKET;
+use crate::scheduling::{Head, Named};
 
-/// A sharing policy and an AQM in one. It states what it observes, and what it does with packets on
+/// A sharing policy, an AQM and a scheduler in one. It states what it observes, and what it does with packets on
 /// their way out.
 #[derive(Clone, Copy, Debug)]
 struct Wants {
@@ -49,6 +51,27 @@ impl Aqm for Wants {
     }
 }
 
+impl Named for Wants {
+    fn id(&self) -> &str {
+        "wants"
+    }
+}
+
+impl Scheduling for Wants {
+    fn select(
+        &mut self,
+        _port: u32,
+        backlog: Backlog,
+        _head: impl Fn(u8) -> Head,
+        _turn: impl FnMut(u8),
+    ) -> u8 {
+        backlog.first()
+    }
+    fn watches_in_time(&self) -> bool {
+        self.in_time
+    }
+}
+
 /// A packet of `size` bytes arrives at an idle port. Returns whether it passes, and why packets
 /// were lost.
 fn offered<S: Sharing, A: Aqm>(
@@ -72,6 +95,11 @@ fn each_policy_says_for_both_what_it_must_see() {
         let facts = simple_with(10_000, wants(of_sharing), wants(of_aqm)).port_facts();
         let told = [facts.watches_queues, facts.watches_in_time, facts.decides_departures];
         assert_eq!(told, [of_sharing || of_aqm; 3]);
+    }
+    for in_time in [false, true] {
+        let mut parts = simple_parts(10_000, NOTHING, NOTHING);
+        parts.scheduling = SchedulingPolicy::Extension(Box::new(Wants { in_time, ..NOTHING }));
+        assert_eq!(Switch::new(parts).port_facts().watches_in_time, in_time);
     }
 }
 
