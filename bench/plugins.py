@@ -43,6 +43,7 @@ CASES: list[tuple[str, str, type[Plugin]]] = [
     ("switch.sharing", "dt", OpenDt),
     ("switch.sharing", "lqd", load(f"{EXAMPLES}/my_lqd.py:MyLqd")),
     ("switch.aqm", "ecn", load(f"{EXAMPLES}/my_ecn.py:MyEcn")),
+    ("switch.scheduling", "dwrr", load(f"{EXAMPLES}/my_dwrr.py:MyDwrr")),
     ("transport.kind", "dctcp", load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")),
     ("transport.tagging", "pias", load(f"{EXAMPLES}/my_pias.py:MyPias")),
 ]
@@ -75,7 +76,8 @@ def main() -> None:
         times: dict[str, list[float]] = {built_in: [], plugin.id: []}
         for _ in range(given.runs):
             is_tagger = key == "transport.tagging"
-            sets = [*given.set, *TAGGED] if is_tagger else given.set
+            in_queues = is_tagger or key == "switch.scheduling"
+            sets = [*given.set, *TAGGED] if in_queues else given.set
             with_theirs = sets if is_tagger else [*sets, f"{key}={built_in}"]
             first, theirs = measured(with_theirs, [])
             second, own = measured([*sets, f"{key}={plugin.id}"], [plugin])

@@ -10,11 +10,13 @@ from spillway.plugins import (
     Ack,
     Aqm,
     Arrival,
+    Backlog,
     Buffer,
     CongestionControl,
     Departure,
     Drop,
     PushOut,
+    Scheduler,
     Sharing,
     Tagger,
     Verdict,
@@ -30,6 +32,7 @@ MyLqd = load(f"{EXAMPLES}/my_lqd.py:MyLqd")
 MyEcn = load(f"{EXAMPLES}/my_ecn.py:MyEcn")
 MyDctcp = load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")
 MyPias = load(f"{EXAMPLES}/my_pias.py:MyPias")
+MyDwrr = load(f"{EXAMPLES}/my_dwrr.py:MyDwrr")
 MyPowerTcp = load(f"{EXAMPLES}/my_powertcp.py:MyPowerTcp")
 
 
@@ -514,3 +517,151 @@ class Counts(Aqm):
 
     def counters(self):
         return {}
+
+
+class MyStrict(Scheduler):
+    """Strict priority."""
+
+    id = "my-strict"
+
+    def select(self, port: int, backlog: Backlog):
+        assert backlog.first == backlog.queue_classes[0]
+        return backlog.first
+
+
+class MyRoundRobin(Scheduler):
+    """Round robin, with a turn for each packet."""
+
+    id = "my-rr"
+
+    def start(self, switch):
+        self.queues = switch.queues_per_port
+        self.turn = [0] * switch.ports
+
+    def quantum(self, queue_class, full_packet):
+        return full_packet
+
+    def select(self, port, backlog):
+        queue_class = backlog.first_from(self.turn[port])
+        backlog.begin_turn(queue_class)
+        return queue_class
+
+    def on_send(self, port, queue_class, size):
+        self.turn[port] = (queue_class + 1) % self.queues
+
+
+class MyFifo(Scheduler):
+    """First come, first served over all queues of a port."""
+
+    id = "my-fifo"
+
+    def select(self, port, backlog):
+        return min(backlog.queue_classes, key=lambda each: (backlog.queued_at_ps(each), each))
+
+
+class MyPFabric(Scheduler):
+    """The flow with the fewest bytes left first, and of it the packet that came first."""
+
+    id = "my-pfabric"
+
+    def choose(self, waiting):
+        served = min(waiting, key=lambda packet: packet.remaining).flow
+        return next(place for place, packet in enumerate(waiting) if packet.flow == served)
+
+
+class Selects(Scheduler):
+    """Answers as it is told once several queues of a port can send."""
+
+    id = "selects"
+    how: str = ""
+    keeps_account = True
+
+    def select(self, port, backlog):
+        if len(backlog.queue_classes) < 2:
+            return backlog.first
+        return getattr(self, self.how)(backlog)
+
+    def raises(self, backlog):
+        raise RuntimeError("no queue")
+
+    def says_nothing(self, backlog):
+        return None
+
+    def says_true(self, backlog):
+        return True
+
+    def says_a_text(self, backlog):
+        return "0"
+
+    def selects_nothing(self, backlog):
+        return next(each for each in range(3) if not backlog.has(each))
+
+    def selects_nowhere(self, backlog):
+        return 3
+
+    def selects_before_the_first(self, backlog):
+        return -1
+
+    def looks_at_nothing(self, backlog):
+        return backlog.size(63)
+
+    def begins_nothing(self, backlog):
+        return backlog.begin_turn(64)
+
+
+class SelectsNoAccount(Selects):
+    """Has an account that is no flag."""
+
+    id = "selects-no-account"
+    how: str = "raises"
+    keeps_account = "yes"
+
+
+class Chooses(Scheduler):
+    """Chooses as it is told once several packets wait."""
+
+    id = "chooses"
+    answer: int = 0
+    is_text: bool = False
+
+    def choose(self, waiting):
+        if len(waiting) < 2:
+            return 0
+        return "0" if self.is_text else self.answer
+
+
+class WrongQuantum(MyRoundRobin):
+    """Has turns of nothing."""
+
+    id = "wrong-quantum"
+
+    def quantum(self, queue_class, full_packet):
+        return 0
+
+
+class HearsOfSending(Scheduler):
+    """Says what it must not when a packet is sent."""
+
+    id = "hears-of-sending"
+
+    def select(self, port, backlog):
+        return backlog.first
+
+    def on_send(self, port, queue_class, size):
+        return size
+
+
+class NoSelect(Scheduler):
+    """Hears of packets and chooses none."""
+
+    id = "no-select"
+
+    def on_send(self, port, queue_class, size):
+        raise AssertionError
+
+
+class KeepsAccounts(MyStrict):
+    """Misspells what it asks for."""
+
+    id = "keeps-accounts"
+    keeps_accounts = True

@@ -169,7 +169,11 @@ def test_a_plug_in_that_no_variant_names(command):
         (f"{plugins.HERE}", "is not of the form FILE.py:CLASS", "for one: --plugin"),
         (f"{TINY}:Tiny", "is no file of Python", "FILE.py:CLASS"),
         (f"{plugins.HERE}:Failz", "there is no class Failz in", "did you mean `Fails`?"),
-        (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm, CongestionControl and"),
+        (
+            f"{plugins.HERE}:Plain",
+            "Plain is no plug-in",
+            "Sharing, Aqm, Scheduler, CongestionControl and",
+        ),
         (
             f"{plugins.HERE}:NoHooks",
             "NoHooks has no admit",
@@ -205,11 +209,21 @@ def test_a_plug_in_that_no_variant_names(command):
             "Counts has counters, which is a hook of Sharing and is never called of Aqm",
             "_counters",
         ),
+        (
+            f"{plugins.HERE}:NoSelect",
+            "NoSelect has no select and no choose",
+            "every plug-in that derives from Scheduler must have select or choose",
+        ),
+        (
+            f"{plugins.HERE}:KeepsAccounts",
+            "KeepsAccounts asks for keeps_accounts, which Scheduler does not give",
+            "did you mean keeps_account?",
+        ),
         (f"{plugins.HERE}:NoLevel", "NoLevel has no level", "must have level"),
         (
             f"{plugins.HERE}:MisspeltLevel",
             "MisspeltLevel has on_packet, which is no hook",
-            "there are level, start",
+            "there are start, level",
         ),
         (f"{plugins.HERE}:Nobody", "Nobody has no id", 'id = "my-sharing"'),
         (f"{plugins.HERE}:Taken", "the id of Taken, 'dt', is taken in sharing", 'id = "my-dt"'),

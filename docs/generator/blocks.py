@@ -11,6 +11,7 @@ from generator.algorithms import keys_of
 from generator.catalogue import ALGORITHMS, CATALOGUE, ROOMS, page_name
 from generator.keys import own, rows
 from generator.markdown import code, key_table, sentence, table
+from generator.plugins import TABLES
 from generator.tables import costs, signals
 from generator.transports import shared_tables
 
@@ -54,5 +55,6 @@ GENERATED: dict[str, Callable[[Path], str]] = {
     "sizes": sizes,
     "cost": costs,
     "signals": signals,
+    **TABLES,
 }
 """What writes a block, seen from its page."""

@@ -7,11 +7,13 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 __all__ = [
+    "HOOKS",
     "PUBLISHED_PACKET",
     "Access",
     "Ack",
     "Arrival",
     "Arrivals",
+    "Backlog",
     "Buffer",
     "Column",
     "Departure",
@@ -26,6 +28,7 @@ __all__ = [
     "Simulation",
     "Switch",
     "Verdict",
+    "Waiting",
     "Window",
     "__version__",
     "agents",
@@ -50,6 +53,7 @@ __all__ = [
 
 __version__: str
 PUBLISHED_PACKET: int
+HOOKS: list[str]
 
 _Numbers: TypeAlias = np.ndarray[Any, Any]
 
@@ -366,6 +370,30 @@ class Buffer:
     def port_bytes(self, port: int) -> int: ...
     def port_of(self, queue: int) -> int: ...
     def class_of(self, queue: int) -> int: ...
+
+@final
+class Backlog:
+    """The queues of a port that may send, by their queue classes."""
+
+    @property
+    def queue_classes(self) -> list[int]: ...
+    @property
+    def first(self) -> int: ...
+    def has(self, queue_class: int) -> bool: ...
+    def first_from(self, queue_class: int) -> int: ...
+    def size(self, queue_class: int) -> int: ...
+    def queued_at_ps(self, queue_class: int) -> int: ...
+    def begin_turn(self, queue_class: int) -> None: ...
+
+@final
+class Waiting:
+    """A packet that waits, for a scheduler that chooses among the packets of a queue."""
+
+    def __deepcopy__(self, _memo: Any) -> Waiting: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def remaining(self) -> int: ...
 
 @final
 class Access:

@@ -29,12 +29,12 @@ def explain(
         typer.Argument(
             metavar="PATH",
             help="A key's dotted path, such as [bold]switch.leaf.aqm.threshold[/bold], or that of "
-            "a section.",
+            "a section; [bold]plugin[/bold] for what plug-ins may see and do.",
         ),
     ],
     plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what a key of a scenario means and takes, and whether it may change in a run."""
+    """Tell what a key means and takes, and whether it may change in a run; what plug-ins see."""
     told = explaining.explain(path, [load(name) for name in plugin or ()])
     display(told, key_tables.explained(told), as_json)

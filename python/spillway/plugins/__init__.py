@@ -1,4 +1,4 @@
-"""Plug-ins: a sharing policy, an AQM, a congestion controller or a tagger as a Python class.
+"""Plug-ins: a sharing policy, an AQM, a scheduler, a congestion controller or a tagger as a class.
 
     from spillway.plugins import Sharing
 
@@ -10,14 +10,16 @@
 
     spillway.run("credence", plugins=[Half], set=["switch.sharing=half"])
 
-A class derives from `Sharing`, `Aqm`, `CongestionControl` or `Tagger` and has an `id`, by which
-scenarios name it. Its annotated attributes are its parameters: keys of the scenario, with defaults.
+A class derives from `Sharing`, `Aqm`, `Scheduler`, `CongestionControl` or `Tagger` and has an `id`,
+by which scenarios name it. Its annotated attributes are its parameters: keys of the scenario, with
+defaults.
 """
 
 from spillway.base.core import (
     Access,
     Ack,
     Arrival,
+    Backlog,
     Buffer,
     Departure,
     Drop,
@@ -26,9 +28,10 @@ from spillway.base.core import (
     PushOut,
     Switch,
     Verdict,
+    Waiting,
     Window,
 )
-from spillway.plugins.base import Aqm, CongestionControl, Plugin, Sharing, Tagger
+from spillway.plugins.base import Aqm, CongestionControl, Plugin, Scheduler, Sharing, Tagger
 from spillway.plugins.description import Description, describe, describe_all
 from spillway.plugins.files import Plugins, load, plugins_of
 
@@ -37,6 +40,7 @@ __all__ = [
     "Ack",
     "Aqm",
     "Arrival",
+    "Backlog",
     "Buffer",
     "CongestionControl",
     "Departure",
@@ -47,10 +51,12 @@ __all__ = [
     "Plugin",
     "Plugins",
     "PushOut",
+    "Scheduler",
     "Sharing",
     "Switch",
     "Tagger",
     "Verdict",
+    "Waiting",
     "Window",
     "describe",
     "describe_all",

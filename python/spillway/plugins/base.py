@@ -1,19 +1,22 @@
 """The base classes of plug-ins: what each hook is told, and what it may answer.
 
 Every time is a whole number of picoseconds, every size one of bytes. Hooks that a class does not
-override are never called.
+override are never called. What is written here of hooks and attributes is also what
+`spillway explain plugin` tells, and what the tables of `docs/plugins.md` are made from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from spillway.base.core import (
     Access,
     Ack,
     Arrival,
+    Backlog,
     Buffer,
     Departure,
     Drop,
@@ -21,6 +24,7 @@ from spillway.base.core import (
     PushOut,
     Switch,
     Verdict,
+    Waiting,
     Window,
 )
 from spillway.base.errors import ScenarioError
@@ -49,93 +53,104 @@ class Plugin:
             note(cls.__module__)
 
 
-class _Policy(Plugin):
-    """What sharing policies and AQMs have in common. There is an object for every switch."""
+class Policy(Plugin):
+    """What sharing policies and AQMs have in common."""
 
-    period_ps: int | None = None
-    """The interval of calls of `on_timer`, the first after one period; `None` for no calls."""
-
-    knows_packets: bool = False
-    """Whether arrivals have `flow` and `seq`; else both are `None`. For an AQM the flow is the one
-    that opened the packet's connection.
-    """
+    period_ps: Annotated[
+        int | None,
+        "the interval of calls of `on_timer`, the first after one period; `None` for no calls",
+    ] = None
+    knows_packets: Annotated[
+        bool,
+        "whether arrivals have `flow` and `seq`, otherwise `None`; for an AQM the flow is the one "
+        "that opened the packet's connection, as for built-in AQMs",
+    ] = False
 
     def start(self, switch: Switch) -> None:
-        """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
+        """Called once, before the run, to set up state.
+
+        Reading a scenario also makes and starts an object, to check the parameters: a `ValueError`
+        refuses them.
+        """
 
     def on_enqueue(self, arrival: Arrival, buffer: Buffer) -> None:
         """A packet has joined its queue; `buffer` counts it.
 
-        A class that has this hook or `on_dequeue` sees every packet join and leave its queue. In
-        other classes, a packet that finds its port idle passes without joining one.
+        With this hook or `on_dequeue` all packets go through a queue; otherwise one that finds its
+        port idle passes without.
         """
 
     def on_dequeue(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
         """A packet has left its queue to be sent; `buffer` no longer counts it."""
 
     def on_release(self, now_ps: int, queue: int, buffer: Buffer) -> None:
-        """Bytes of a queue are about to be freed although no packet leaves it for its line."""
+        """Bytes of a queue are about to be freed although no packet begins to be sent.
+
+        That is so with `release = "end"`, and when a link fails.
+        """
 
     def on_drop(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
         """A packet has been lost: an arrival, or one that was in this queue."""
 
     def on_departure(self, departure: Departure, buffer: Buffer) -> Verdict:
-        """The outcome for a packet that is about to be sent, whether it has waited or not."""
-        raise NotImplementedError
+        """The outcome for a packet that is about to be sent, even if it found its port idle.
 
-    def on_timer(self, now_ps: int, buffer: Buffer) -> None:
-        """A period of `period_ps` is over."""
-
-
-class Sharing(_Policy):
-    """A policy for sharing a switch's buffer. Scenarios name it in `switch.sharing`."""
-
-    def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
-        """Whether an arrival may join its queue, which does not count it yet.
-
-        `True` admits it if it fits. `False` is the same as `Drop("over_threshold")`.
-        `PushOut(queue)` pushes out the last packet of a queue, and the hook is called again, until
-        the arrival fits or is refused. If it is refused, nothing has been pushed out.
+        A sharing policy is asked after the AQM; what it drops counts under `over_delay`.
         """
         raise NotImplementedError
 
-    def open_below(self, capacity: int) -> int:
-        """The occupancy below which every arrival that finds its port idle would be admitted.
+    def on_timer(self, now_ps: int, buffer: Buffer) -> None:
+        """A period of `period_ps` is over, if that is set by the end of `start`."""
 
-        It is asked for once, and `admit` is not called for those arrivals. With 0 it always is.
+
+class Sharing(Policy):
+    """A policy for sharing a switch's buffer."""
+
+    def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
+        """Whether an arrival may join its queue, which does not count it yet."""
+        raise NotImplementedError
+
+    def open_below(self, capacity: int) -> int:
+        """An occupancy, asked for once.
+
+        While the buffer holds less, a packet that finds its port idle passes, and `admit` is not
+        asked about it. 0 without this hook.
         """
         raise NotImplementedError
 
     def threshold(self, arrival: Arrival, buffer: Buffer) -> int | None:
-        """The limit that an arrival had to keep, for traces of decisions."""
+        """What the arrival's queue may hold, for records of decisions; `None` for no limit."""
         raise NotImplementedError
 
     def counters(self) -> dict[str, int]:
-        """Counts by name, which the summary adds up over the switches of a tier."""
+        """Whole numbers that the policy has counted, by name, asked for at the end.
+
+        The summary has their sums over the switches of a tier (`sharing_counts`).
+        """
         raise NotImplementedError
 
 
-class Aqm(_Policy):
-    """Active queue management. Scenarios name it in `switch.aqm`. Queues of acks are exempt.
+class Aqm(Policy):
+    """Active queue management. It is not called for queues of acks."""
 
-    It has `on_arrival`, `on_departure`, or both.
-    """
-
-    passes_idle_ports: bool = False
-    """Whether every arrival that finds its port idle would pass; it is not asked about them then.
-    """
+    passes_idle_ports: Annotated[
+        bool,
+        "whether packets that find their port idle always pass: `on_arrival` need not be asked "
+        "about them",
+    ] = False
 
     def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
-        """The outcome for an arrival, before the sharing policy sees it."""
+        """The outcome for an arrival, before the sharing policy is asked."""
         raise NotImplementedError
 
     def on_mark(self, queue: int, size: int) -> None:
         """A packet of a queue has been marked."""
 
     def on_send(self, now_ps: int, queue: int, size: int, begins: bool, buffer: Buffer) -> None:
-        """A packet begins to be sent.
+        """A packet begins to be sent; `begins` tells whether a turn of its queue begins with it.
 
-        A class that has this hook or `on_vain_turn` needs a scheduler that serves queues in turn.
+        Only with a scheduler that serves several queues in turn (`rr`, `dwrr`, or a plug-in with
+        `quantum`).
 
         Args:
             now_ps: The simulated time in picoseconds.
@@ -146,45 +161,111 @@ class Aqm(_Policy):
         """
 
     def on_vain_turn(self, now_ps: int, queue: int, buffer: Buffer) -> None:
-        """A turn of a queue that has a packet begins, and nothing is sent in it."""
+        """A turn of a queue that has a packet begins, and nothing is sent in it.
+
+        Only with such a scheduler.
+        """
 
     def sample(self, now_ps: int, queue: int, buffer: Buffer) -> dict[str, float] | None:
-        """By which numbers it would mark an arrival now, for the table `aqm`.
+        """The numbers by which it would mark an arrival at a queue now, for the table `aqm`.
 
-        They are named as its columns are, from `min_bytes` to `utility`. `None` for no row.
+        They are some of its columns, from `min_bytes` to `utility`; `None` for no row.
         """
         raise NotImplementedError
 
 
+class Scheduler(Plugin):
+    """Chooses which queue of a port sends next."""
+
+    keeps_account: Annotated[
+        bool,
+        "whether it keeps an account of each queue that it changes when the queue is empty, as "
+        "DWRR does: `select` is then asked about every packet. Otherwise a packet that finds its "
+        "port idle passes, and only `on_send` hears of it",
+    ] = False
+
+    def start(self, switch: Switch) -> None:
+        """Called once, before the run, to set up state.
+
+        Reading a scenario also makes and starts an object, to check the parameters: a `ValueError`
+        refuses them.
+        """
+
+    def select(self, port: int, backlog: Backlog) -> int:
+        """The queue class that sends next, one of `backlog`.
+
+        It is not asked if ports have a single queue.
+        """
+        raise NotImplementedError
+
+    def choose(self, waiting: list[Waiting]) -> int:
+        """The packet that the port's only queue sends: its place in the list.
+
+        Packets stand there as they came. Only with one queue for each port, `aqm = "none"` and no
+        `pfc`. Without this hook the first packet is sent.
+        """
+        raise NotImplementedError
+
+    def quantum(self, queue_class: int, full_packet: int) -> int:
+        """The bytes that a queue may send in a turn; a full packet has `full_packet`.
+
+        A class has this hook if it serves queues in turn and calls `backlog.begin_turn`. Without it
+        AQMs that watch turns are refused.
+        """
+        raise NotImplementedError
+
+    def on_send(self, port: int, queue_class: int, size: int) -> None:
+        """A packet of `size` bytes on the wire is sent, and is not dropped on the way out.
+
+        Not called if ports have a single queue.
+        """
+
+
 class CongestionControl(Plugin):
-    """A congestion controller. Scenarios name it in `transport.kind`. Each flow has an object.
+    """A congestion controller.
 
-    Finding losses, retransmitting and acknowledging work as in all other transports.
+    Finding losses, retransmitting, acks, timers, and the keys of all windows (`initial_window`,
+    `min_rto`, ...) are those of built-in transports.
     """
 
-    ecn_capable: ClassVar[bool] = False
-    """Whether packets are ECN-capable if the scenario does not say (`transport.ecn`)."""
-
-    echoes_each_mark: ClassVar[bool] = False
-    """Whether acks echo each mark, as for DCTCP, or all acks after a mark do until a cut (RFC
-    3168).
-    """
-
-    asks_telemetry: ClassVar[bool] = False
-    """Whether switches write telemetry on its packets (`telemetry_bytes`), seen in `ack.hops`."""
-
-    knows_base_rtt: ClassVar[bool] = False
-    """Whether it compares with the base RTT: the flow's, unless `transport.base_rtt` differs."""
+    ecn_capable: ClassVar[
+        Annotated[bool, "whether packets are ECN-capable: the default of `transport.ecn`"]
+    ] = False
+    echoes_each_mark: ClassVar[
+        Annotated[
+            bool,
+            "whether acks echo each mark, as for DCTCP; otherwise they echo a mark until the "
+            "sender announces a cut. `cut_once` is then false unless it is set",
+        ]
+    ] = False
+    asks_telemetry: ClassVar[
+        Annotated[
+            bool,
+            "whether switches write telemetry on its packets, which takes "
+            "`transport.telemetry_bytes` on the wire: `ack.hops`",
+        ]
+    ] = False
+    knows_base_rtt: ClassVar[
+        Annotated[
+            bool,
+            "whether the transport has the key `base_rtt`: `access.base_rtt_ps` is the base RTT of "
+            "the flow's own path, unless the scenario asks for the network's",
+        ]
+    ] = False
 
     def start(self, window: Window, access: Access) -> None:
-        """Called when the flow starts. The window is `transport.initial_window`."""
+        """The flow begins. The window is `transport.initial_window`."""
 
     def on_ack(self, window: Window, ack: Ack) -> None:
-        """An ack has arrived. Growth and the reaction to marks happen here."""
+        """An ack has come: growth, and the reaction to marks."""
         raise NotImplementedError
 
     def on_loss(self, window: Window, in_flight: int) -> None:
-        """Selective acks have shown a loss: sets `ssthresh`, to which `cwnd` is then set."""
+        """A loss has been found: sets `ssthresh`, to which `cwnd` is then set.
+
+        Without this hook it is half of what is in flight. Not called if a mark has cut the same
+        window, with `cut_once`.
+        """
         window.halve(in_flight)
 
     def on_timeout(self, window: Window, in_flight: int) -> None:
@@ -193,44 +274,67 @@ class CongestionControl(Plugin):
 
 
 class Tagger(Plugin):
-    """Gives every data packet a level when it is sent. Scenarios name it in `transport.tagging`.
+    """Gives every data packet a level when it is sent.
 
-    There is an object for every transport that names it, and none for a flow: what it knows of a
-    flow is told with the packet. Where acks wait (`acks`) and the level of repairs (`repairs`) are
-    keys of all taggers.
+    What it knows of a flow is told with the packet. `acks` (where acks wait) and `repairs` (the
+    level of repairs) are keys of all taggers.
     """
 
-    levels: int = 8
-    """How many levels there are (K), from 1 to 64; it may be a property that follows parameters."""
-
-    resets_after: int | None = None
-    """After how many timeouts in a row a flow counts as one that has sent nothing."""
-
-    knows_bounds: bool = False
-    """Whether packets have their flow's `bound`; else it is 0."""
-
-    knows_sizes: bool = False
-    """Whether packets have their flow's `size`; else it is `None`."""
-
-    overtakes: bool = False
-    """Whether a packet may have a better level than one of its flow that was sent before. A run
-    warns where packets that are overtaken are then taken to be lost (`loss_detection`).
-    """
+    levels: Annotated[
+        int,
+        "how many levels there are, from 1 to 64; it may be a property that depends on parameters",
+    ] = 8
+    resets_after: Annotated[
+        int | None,
+        "after how many timeouts in a row a flow counts as one that has sent nothing; `None` for "
+        "never",
+    ] = None
+    knows_bounds: Annotated[
+        bool, "whether packets have their flow's `bound`; a run warns if no flow has one"
+    ] = False
+    knows_sizes: Annotated[bool, "whether packets have their flow's `size`"] = False
+    overtakes: Annotated[
+        bool,
+        "whether a packet may have a better level than an earlier packet of its flow; a run warns "
+        "if overtaken packets are then taken for lost (`loss_detection`)",
+    ] = False
 
     def start(self) -> None:
-        """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
+        """Called once, before the run, to set up state.
+
+        Reading a scenario also makes and starts an object: a `ValueError` refuses the parameters.
+        """
 
     def level(self, packet: Packet) -> int:
-        """The level of a packet, from 1, the best, to K."""
+        """The level of a data packet that is about to be sent, from 1, the best, to `levels`."""
         raise NotImplementedError
 
 
-ROOMS: Mapping[str, tuple[type[Plugin], tuple[str, ...]]] = {
-    "sharing": (Sharing, ("admit",)),
-    "aqm": (Aqm, ("on_arrival", "on_departure")),
-    "transport": (CongestionControl, ("on_ack",)),
-    "tagging": (Tagger, ("level",)),
+@dataclass(frozen=True)
+class Room:
+    """A kind of plug-in."""
+
+    base: type[Plugin]
+    needed: tuple[str, ...]
+    """The hooks of which a class must have at least one."""
+    key: str
+    """The key by which scenarios name it."""
+    each: str
+    """What has an object of its own."""
+
+
+ROOMS: Mapping[str, Room] = {
+    "sharing": Room(Sharing, ("admit",), "switch.sharing", "each switch"),
+    "aqm": Room(
+        Aqm,
+        ("on_arrival", "on_departure"),
+        "switch.aqm",
+        "each switch, and with `nic.aqm` each host",
+    ),
+    "scheduling": Room(Scheduler, ("select", "choose"), "switch.scheduling", "each switch"),
+    "transport": Room(CongestionControl, ("on_ack",), "transport.kind", "each flow"),
+    "tagging": Room(
+        Tagger, ("level",), "transport.tagging", "each `[transport]` or traffic that names it"
+    ),
 }
-"""For every room the base class of its plug-ins, and the hooks of which they must have at least
-one.
-"""
+"""The kinds of plug-ins, by the rooms in which `spillway list` has them."""

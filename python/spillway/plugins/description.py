@@ -18,15 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_
 from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.plugins.base import ROOMS, Plugin
-
-_BASES = "Sharing, Aqm, CongestionControl and Tagger"
-_KEYS = {
-    "sharing": "switch.sharing",
-    "aqm": "switch.aqm",
-    "transport": "transport.kind",
-    "tagging": "transport.tagging",
-}
-
+from spillway.plugins.hooks import hooks_of
 
 Read = Callable[[Any], Any]
 """Converts a scenario's value to that of the attribute; `None` if it is not valid."""
@@ -60,7 +52,7 @@ class Description:
     plugin: type[Plugin]
     """The class."""
     room: str
-    """What it is: "sharing", "aqm", "transport" or "tagging"."""
+    """What it is, as in `ROOMS`."""
     id: str
     """The name by which scenarios name it."""
     hooks: list[str]
@@ -71,7 +63,7 @@ class Description:
     @property
     def key(self) -> str:
         """The key by which scenarios name it."""
-        return _KEYS[self.room]
+        return ROOMS[self.room].key
 
     @cached_property
     def names(self) -> list[str]:
@@ -137,17 +129,20 @@ class Description:
 def describe(plugin: type[Plugin]) -> Description:
     """Describes a plug-in's class, and refuses anything else."""
     name = getattr(plugin, "__name__", repr(plugin))
+    bases = {each.base: room for room, each in ROOMS.items()}
     rooms = [
         room
-        for room, (base, _) in ROOMS.items()
+        for base, room in bases.items()
         if isinstance(plugin, type) and issubclass(plugin, base)
     ]
-    if len(rooms) != 1 or plugin in [base for base, _ in ROOMS.values()]:
+    if len(rooms) != 1 or plugin in bases:
+        *others, last = (base.__name__ for base in bases)
+        names = f"{', '.join(others)} and {last}"
         raise ScenarioError(
-            f"{name} is no plug-in", f"a plug-in is a class that derives from one of {_BASES}"
+            f"{name} is no plug-in", f"a plug-in is a class that derives from one of {names}"
         )
     room = rooms[0]
-    base, needed = ROOMS[room]
+    base, needed = ROOMS[room].base, ROOMS[room].needed
     if not isinstance(plugin.id, str) or not re.fullmatch(r"[A-Za-z0-9][\w-]*", plugin.id):
         problem = f"the id of {name} is {plugin.id!r}" if plugin.id else f"{name} has no id"
         raise ScenarioError(problem, f'give the class one: id = "my-{room}"')
@@ -156,11 +151,7 @@ def describe(plugin: type[Plugin]) -> Description:
             f"the id of {name}, {plugin.id!r}, is taken in {room}",
             f'call it something else: id = "my-{plugin.id}"',
         )
-    hooks = [
-        hook
-        for hook, theirs in inspect.getmembers(base, inspect.isfunction)
-        if not hook.startswith("_") and getattr(plugin, hook) is not theirs
-    ]
+    hooks = [hook for hook, theirs in hooks_of(base).items() if getattr(plugin, hook) is not theirs]
     _check_names(plugin, base)
     _check_flags(plugin, base)
     if not any(hook in hooks for hook in needed):
@@ -182,18 +173,17 @@ def describe(plugin: type[Plugin]) -> Description:
 
 def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
     """Refuses methods whose names suggest hooks that do not exist."""
-    known = [name for name, _ in inspect.getmembers(base, inspect.isfunction)]
+    known = list(hooks_of(base))
     for name, _ in inspect.getmembers(plugin, inspect.isfunction):
         if name.startswith("on_") and name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hooks = ", ".join(hook for hook in known if not hook.startswith("_"))
             raise ScenarioError(
                 f"{plugin.__name__} has {name}, which is no hook",
-                f"did you mean {near[0]}?" if near else f"there are {hooks}",
+                f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}",
             )
 
 
-_ASKING = ("asks_", "knows_", "watches_", "hears_", "passes_", "echoes_")
+_ASKING = ("asks_", "knows_", "watches_", "hears_", "passes_", "echoes_", "keeps_")
 """The beginnings of the names of flags by which a class asks for something."""
 
 
@@ -211,10 +201,10 @@ def _check_flags(plugin: type[Plugin], base: type[Plugin]) -> None:
                 f"did you mean {near[0]}?" if near else valid,
             )
     others = {
-        hook: other.__name__
-        for other, _ in ROOMS.values()
-        for hook, _ in inspect.getmembers(other, inspect.isfunction)
-        if not hook.startswith("_") and not hasattr(base, hook)
+        hook: other.base.__name__
+        for other in ROOMS.values()
+        for hook in hooks_of(other.base)
+        if not hasattr(base, hook)
     }
     for hook, other in others.items():
         if inspect.isfunction(getattr(plugin, hook, None)):

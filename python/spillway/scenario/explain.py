@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from spillway.base.errors import ScenarioError
-from spillway.plugins import Plugins
+from spillway.plugins import Plugins, hooks
 from spillway.scenario.sections import Key, Section, Sections, at, path_below, sections
 
 _PAGES = {"": "run", "record": "run", "limits": "run", "nic": "hosts", "event": "routing"}
@@ -20,15 +20,18 @@ _MOST_NEAR = 3
 
 
 def explain(path: str, plugins: Plugins = ()) -> dict[str, Any]:
-    """What a key is and takes, or which keys a section has.
+    """What a key is and takes, or which keys a section has; what plug-ins may see and do.
 
     Args:
-        path: Its dotted path, such as `switch.leaf.aqm.threshold` or `traffic.web.load`.
+        path: Its dotted path, such as `switch.leaf.aqm.threshold` or `traffic.web.load`; `plugin`
+            for plug-ins, and a path such as `plugin.scheduler.select` for parts of them.
         plugins: Classes whose parameters count as keys.
 
     Raises:
         ScenarioError: There is no such key.
     """
+    if path.partition(".")[0] == "plugin":
+        return hooks.explained(path)
     found = sections(plugins)
     told = _explained(path, found)
     if told is None:

@@ -15,17 +15,30 @@ from spillway.show.tables import Row, named
 
 
 def explained(told: Mapping[str, Any]) -> RenderableType:
-    """A key in all of its forms, or the keys of a section."""
+    """A key in all of its forms, or the keys of a section; plug-ins."""
     parts: list[RenderableType] = [Text(told["path"], "bold cyan")]
-    for form in told["forms"]:
+    if "has" in told:
+        parts += [Padding(_has(told), (0, 0, 0, 2)), Text()]
+    for form in told.get("forms", ()):
         parts += [Padding(_form(form), (0, 0, 0, 2)), Text()]
-    if told["keys"]:
+    if told.get("keys"):
         rows = [
             (key["name"], _kinds(key["kinds"], ""), sentence(key["meaning"]))
             for key in told["keys"]
         ]
         parts += [Padding(listed(rows, {"max_width": 30}), (0, 0, 0, 2)), Text()]
     return Group(*parts, Text(f"page: {told['page']}", "dim"))
+
+
+def _has(told: Mapping[str, Any]) -> RenderableType:
+    """What a kind of plug-ins or what its hooks are told has."""
+    parts: list[RenderableType] = [Text(told["meaning"]), Text()] if told["meaning"] else []
+    for row in told["has"]:
+        text = Text(sentence(row["meaning"]), "dim")
+        parts += [Text(row["name"], "green"), Padding(text, (0, 0, 0, 2))]
+    if told["told"]:
+        parts += [Text(), Text(f"hooks are told of {', '.join(told['told'])}")]
+    return Group(*parts)
 
 
 def _form(form: Mapping[str, Any]) -> RenderableType:

@@ -194,7 +194,21 @@ pub fn number(answer: &Bound<'_, PyAny>) -> PyResult<u64> {
     answer.extract().map_err(|_| wrong(answer, "a whole number, not negative"))
 }
 
-fn wrong(answer: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+/// A whole number. `True` and `False` do not count as numbers here.
+pub fn whole<T: TryFrom<i64>>(given: &Bound<'_, PyAny>) -> Option<T> {
+    let number: i64 = given.extract().ok().filter(|_| !given.is_instance_of::<PyBool>())?;
+    T::try_from(number).ok()
+}
+
+/// A flag of an object; false if its class has no such flag.
+pub fn flag(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    let Some(given) = object.getattr_opt(name)? else { return Ok(false) };
+    let wrong = |_| PyTypeError::new_err(format!("{name} = {given}; expected True or False"));
+    given.extract().map_err(wrong)
+}
+
+/// The error of an answer that is not what is expected.
+pub fn wrong(answer: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     match answer.repr() {
         Ok(text) => PyTypeError::new_err(format!("it has returned {text}; expected {expected}")),
         Err(error) => error,

@@ -129,7 +129,7 @@ fn bounded(window: window::Window) -> PyResult<window::Window> {
 pub struct Hop {
     /// When the port began to send the packet.
     time_ps: u64,
-    /// The bytes then left in the packet's queue.
+    /// The bytes then left in all queues of the port.
     queue_bytes: u64,
     /// The bytes that the port had sent before.
     sent_bytes: u64,

@@ -5,6 +5,8 @@
 //! exception of its own.
 
 use super::failure::Failure;
+use super::instance::Instance;
+use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::RefCell;
@@ -46,6 +48,23 @@ pub fn replace<T>(original: &Bound<'_, T>, copy: &Bound<'_, T>) -> PyResult<()> 
 pub fn deep<'py>(original: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = original.py();
     py.import("copy")?.call_method1("deepcopy", (original, memo(py)))
+}
+
+/// A copy of the view that hooks of an instance are given, for its copy. If it cannot be copied,
+/// the exception is kept.
+pub fn view<T: PyClass + Clone + Into<PyClassInitializer<T>>>(
+    view: &Option<Py<T>>,
+    instance: &Instance,
+) -> Option<Py<T>> {
+    Python::attach(|py| {
+        let original = view.as_ref()?.bind(py);
+        let copied = original.try_borrow().map_err(PyErr::from);
+        let copied = copied.and_then(|view| Bound::new(py, view.clone())).and_then(|copy| {
+            replace(original, &copy)?;
+            Ok(copy.unbind())
+        });
+        copied.map_err(|error| instance.fail(error, "copy.deepcopy")).ok()
+    })
 }
 
 fn memo(py: Python<'_>) -> Bound<'_, PyDict> {

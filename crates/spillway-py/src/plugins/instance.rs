@@ -43,9 +43,17 @@ hooks! {
     OnLoss "on_loss",
     OnTimeout "on_timeout",
     Level "level",
+    Select "select",
+    Choose "choose",
+    Quantum "quantum",
 }
 
 impl Hook {
+    /// The names of all hooks.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Hook::ALL.iter().map(|&(_, name)| name)
+    }
+
     fn name(self) -> &'static str {
         Hook::ALL[self as usize].1
     }
@@ -92,6 +100,11 @@ impl Instance {
     pub fn none(plugin: &Arc<str>, place: Option<u32>, failure: &Arc<Failure>) -> Instance {
         let bound = Hook::ALL.iter().map(|_| None).collect();
         Instance { plugin: plugin.clone(), place, failure: failure.clone(), object: None, bound }
+    }
+
+    /// The plug-in's id.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
     }
 
     /// Looks up the hooks with these names.

@@ -3,13 +3,16 @@
 use super::failure::{Failure, Origin};
 use super::instance::Instance;
 use super::policy::Policy;
+use super::scheduler::Scheduler;
 use super::views::Switch;
 use crate::scenario::{object_of, value_of};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::check_turns;
-use spillway_switch::{AqmExtension, Environment, Extension, ExtensionParams, SharingExtension};
+use spillway_switch::{
+    AqmExtension, Environment, Extension, ExtensionParams, SchedulingExtension, SharingExtension,
+};
 use spillway_transport::receiver::EcnEcho;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,7 +134,7 @@ impl Kind {
         self.failure.set(error, origin);
     }
 
-    /// Reads the parameters of a sharing policy or an AQM.
+    /// Reads the parameters of a policy of switches.
     fn params(self: &Arc<Self>, section: &mut Section) -> Result<Arc<Params>, SettingsError> {
         Python::attach(|py| {
             let values = self.values(py, section)?.unbind();
@@ -141,7 +144,7 @@ impl Kind {
     }
 }
 
-/// A sharing policy or an AQM with its parameters, which makes an object for every switch.
+/// A policy of switches with its parameters, which makes an object for every switch.
 #[derive(Debug)]
 pub struct Params {
     kind: Arc<Kind>,
@@ -151,23 +154,28 @@ pub struct Params {
 }
 
 impl Params {
-    fn policy(&self, environment: &Environment) -> Policy {
+    /// What `of` makes of a new object, or `failed` if there is none.
+    fn made<P>(
+        &self,
+        environment: &Environment,
+        of: impl FnOnce(&Bound<'_, PyAny>, Instance, &Environment) -> PyResult<P>,
+        failed: impl FnOnce(Instance) -> P,
+    ) -> P {
         let Params { kind, path, values } = self;
         Python::attach(|py| {
             let mut instance = kind.unbound(Some(environment.switch));
             let start = (Switch::of(environment),).into_pyobject(py);
             let object =
                 start.and_then(|start| kind.make(py, &mut instance, path, values.bind(py), start));
-            let policy = object.and_then(|object| Policy::of(&object, instance, environment));
-            policy.unwrap_or_else(|error| {
+            object.and_then(|object| of(&object, instance, environment)).unwrap_or_else(|error| {
                 kind.fail(error);
-                Policy::failed(kind.unbound(Some(environment.switch)))
+                failed(kind.unbound(Some(environment.switch)))
             })
         })
     }
 }
 
-/// A plug-in's class as a kind of sharing policy, or of AQM.
+/// A plug-in's class as a kind of sharing policy, of AQM, or of scheduler.
 #[derive(Debug)]
 pub struct PolicyKind(pub Arc<Kind>);
 
@@ -187,7 +195,7 @@ impl Extension<dyn SharingExtension> for PolicyKind {
 
 impl ExtensionParams<dyn SharingExtension> for Params {
     fn make(&self, environment: &Environment) -> Box<dyn SharingExtension> {
-        Box::new(self.policy(environment))
+        Box::new(self.made(environment, Policy::of, Policy::failed))
     }
 }
 
@@ -210,6 +218,26 @@ impl Extension<dyn AqmExtension> for PolicyKind {
 
 impl ExtensionParams<dyn AqmExtension> for Params {
     fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
-        Box::new(self.policy(environment))
+        Box::new(self.made(environment, Policy::of, Policy::failed))
+    }
+}
+
+impl Extension<dyn SchedulingExtension> for PolicyKind {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn params(
+        &self,
+        section: &mut Section,
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn SchedulingExtension>>, SettingsError> {
+        Ok(self.0.params(section)?)
+    }
+}
+
+impl ExtensionParams<dyn SchedulingExtension> for Params {
+    fn make(&self, environment: &Environment) -> Box<dyn SchedulingExtension> {
+        Box::new(self.made(environment, Scheduler::of, Scheduler::failed))
     }
 }

@@ -10,6 +10,7 @@ mod failure;
 mod instance;
 mod kind;
 mod policy;
+mod scheduler;
 mod tagger;
 mod views;
 
@@ -17,6 +18,7 @@ pub use copying::copying;
 pub use failure::Failure;
 
 use control::Controller;
+use instance::Hook;
 use kind::{Kind, PolicyKind};
 use pyo3::prelude::*;
 use spillway_net::extensions::Extensions;
@@ -46,6 +48,7 @@ impl Plugins {
             match kind.room() {
                 "sharing" => extensions.sharing.push(Arc::new(PolicyKind(kind.clone()))),
                 "aqm" => extensions.aqm.push(Arc::new(PolicyKind(kind.clone()))),
+                "scheduling" => extensions.scheduling.push(Arc::new(PolicyKind(kind.clone()))),
                 "tagging" => extensions.hosts.tagging.push(Arc::new(TaggerKind(kind.clone()))),
                 _ => extensions.hosts.transport.push(Arc::new(Controller(kind.clone()))),
             }
@@ -70,8 +73,9 @@ impl Plugins {
     }
 }
 
-/// Adds the classes of the hooks' arguments and answers to the module.
+/// Adds the names of all hooks, and the classes of their arguments and answers, to the module.
 pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("HOOKS", Hook::names().collect::<Vec<_>>())?;
     module.add_class::<answers::Drop>()?;
     module.add_class::<answers::PushOut>()?;
     module.add_class::<answers::Verdict>()?;
@@ -79,6 +83,8 @@ pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<control::Ack>()?;
     module.add_class::<control::Hop>()?;
     module.add_class::<control::Window>()?;
+    module.add_class::<scheduler::Backlog>()?;
+    module.add_class::<scheduler::Waiting>()?;
     module.add_class::<tagger::Packet>()?;
     module.add_class::<views::Arrival>()?;
     module.add_class::<views::Buffer>()?;

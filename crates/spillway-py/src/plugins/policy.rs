@@ -1,6 +1,6 @@
 //! Sharing policies and AQMs in Python.
 
-use super::answers::{admission, nothing, number, sample, verdict};
+use super::answers::{admission, flag, nothing, number, sample, verdict};
 use super::copying;
 use super::instance::{Arguments, Hook, Instance};
 use super::views::{Arrival, Buffer, Departure};
@@ -31,20 +31,8 @@ pub struct Policy {
 impl Clone for Policy {
     /// A copy of the object, with a view of its own.
     fn clone(&self) -> Policy {
-        let copied = Python::attach(|py| {
-            let view = self.view.as_ref().map(|view| {
-                let copy = Bound::new(py, view.bind(py).try_borrow()?.clone())?;
-                copying::replace(view.bind(py), &copy)?;
-                Ok(copy.unbind())
-            });
-            view.transpose()
-        });
-        let instance = self.instance.clone();
-        let view = copied.unwrap_or_else(|error: PyErr| {
-            instance.fail(error, "copy.deepcopy");
-            None
-        });
-        Policy { instance, view, ..*self }
+        let view = copying::view(&self.view, &self.instance);
+        Policy { instance: self.instance.clone(), view, ..*self }
     }
 }
 
@@ -56,10 +44,6 @@ impl Policy {
         environment: &Environment,
     ) -> PyResult<Policy> {
         let py = object.py();
-        let flag = |name| match object.getattr_opt(name)? {
-            Some(flag) => flag.extract::<bool>(),
-            None => Ok(false),
-        };
         let period: Option<u64> = object.getattr("period_ps")?.extract()?;
         if period == Some(0) {
             let problem = "period_ps is 0; expected a whole number above 0, or None for never";
@@ -69,8 +53,8 @@ impl Policy {
             instance,
             view: Some(Py::new(py, Buffer::of(environment))?),
             period: period.map(|ps| Time::from_ps(ps).min(LONGEST)),
-            knows_packets: flag("knows_packets")?,
-            passes_idle_ports: flag("passes_idle_ports")?,
+            knows_packets: flag(object, "knows_packets")?,
+            passes_idle_ports: flag(object, "passes_idle_ports")?,
             introduced: None,
         })
     }

@@ -1,5 +1,6 @@
 //! Taggers in Python.
 
+use super::answers::{flag, whole};
 use super::copying::unchanging;
 use super::instance::{Hook, Instance};
 use super::kind::Kind;
@@ -70,18 +71,6 @@ fn timeouts(given: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         PyValueError::new_err(format!("resets_after = {given}; {problem}"))
     };
     whole(given).filter(|&number| number > 0).map(Some).ok_or_else(wrong)
-}
-
-/// A whole number. `True` and `False` do not count as numbers here.
-fn whole<T: TryFrom<i64>>(given: &Bound<'_, PyAny>) -> Option<T> {
-    let number: i64 = given.extract().ok().filter(|_| !given.is_instance_of::<PyBool>())?;
-    T::try_from(number).ok()
-}
-
-fn flag(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
-    let given = object.getattr(name)?;
-    let wrong = |_| PyTypeError::new_err(format!("{name} = {given}; expected True or False"));
-    given.extract().map_err(wrong)
 }
 
 /// A tagger. If it fails, a packet has the best level, and the run ends after this event.
