@@ -2,6 +2,7 @@
 
 import pytest
 
+from spillway.base.result_schema import STATUSES
 from spillway.show import tables
 
 
@@ -29,3 +30,7 @@ def test_sizes_have_decimal_units():
         "0 B", "999 B", "1.024 KB", "1.024 MB",
     ]  # fmt: skip
     assert tables.size(5e15) == "5000 TB"
+
+
+def test_every_status_has_a_colour():
+    assert tuple(tables.STATUS_STYLES) == STATUSES

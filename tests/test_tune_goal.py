@@ -1,13 +1,11 @@
 """Goals, constraints and fronts, by numbers that can be worked out by hand."""
 
 import json
-import re
 
 import pytest
 
 import spillway
 from spillway import Scenario, ScenarioError, _core
-from spillway.result.summary_paths import REASONS
 from spillway.tuning.expression import UndefinedError, comparison, expression
 from spillway.tuning.goal import Aims, MissingError, front
 from support import TINY
@@ -156,14 +154,6 @@ def test_a_deadlock_is_no_number(example):
     assert Aims("pauses.pauses", (), (), lossless).names == ["pauses.pauses"]
     with pytest.raises(ScenarioError, match=r"there is no metric 'pauses\.deadlock'"):
         Aims("pauses.deadlock", (), (), lossless)
-
-
-def test_the_reasons_are_those_of_the_page_on_results():
-    page = (TINY.parents[2] / "docs" / "results.md").read_text()
-    table = page.split("\nThe reasons:\n")[1].strip().split("\n\n")[0]
-    heads = (row.split("|")[1] for row in table.splitlines()[2:])
-    named = [name for head in heads for name in re.findall(r"`(\w+)`", head)]
-    assert tuple(named) == REASONS
 
 
 JOBS = (

@@ -14,6 +14,7 @@ from generator.markdown import code, key_table, sentence, table
 from generator.plugins import TABLES
 from generator.tables import costs, signals
 from generator.transports import shared_tables
+from spillway.base.result_schema import SCHEMA
 
 
 def policies(room: str, page: Path) -> str:
@@ -44,6 +45,12 @@ def sizes(_: Path) -> str:
     return table(["name", "mean, bytes", "source"], rows)
 
 
+def reasons(_: Path) -> str:
+    """The reasons that a plug-in may give for a drop."""
+    *others, last = map(code, SCHEMA["plugins_reasons"])
+    return f"The reasons are {', '.join(others)} and {last}."
+
+
 GENERATED: dict[str, Callable[[Path], str]] = {
     **{room: partial(policies, room) for room in ROOMS},
     **{
@@ -56,5 +63,6 @@ GENERATED: dict[str, Callable[[Path], str]] = {
     "cost": costs,
     "signals": signals,
     **TABLES,
+    "plugins.reasons": reasons,
 }
 """What writes a block, seen from its page."""

@@ -7,6 +7,7 @@ import re
 import spillway
 from generator.catalogue import Json
 from spillway.base import core
+from spillway.base.result_schema import SCHEMA
 
 NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 
@@ -62,6 +63,7 @@ def names_of_a_run() -> dict[str, list[str]]:
     names["run"] = list(summary["run"])
     names["job"] = list(summary["job_us"]["all"])
     names["pausing"] = list(summary["pauses"])
+    names |= {name: SCHEMA[name] for name in ("statuses", "reasons")}
     return names
 
 

@@ -51,15 +51,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         .map(|(reason, packets)| (reason.name().to_string(), packets.into()))
         .collect();
     let mut summary = json!({
-        "status": match progress {
-            Progress::Complete => "complete",
-            Progress::Stopped => "stopped",
-            Progress::Deadlock => "deadlock",
-            Progress::Running
-            | Progress::Halted
-            | Progress::OutOfMemory
-            | Progress::TooManySamples => "interrupted",
-        },
+        "status": progress.status(),
         "scenario": scenario.name,
         "seed": scenario.seed,
         "version": env!("CARGO_PKG_VERSION"),
@@ -108,8 +100,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     summary
 }
 
-/// The classes of every scenario.
-const CLASSES: [&str; 5] = ["short", "medium", "long", "incast", "all"];
+/// The classes of every scenario, the last of which has all flows.
+pub const CLASSES: [&str; 5] = ["short", "medium", "long", "incast", "all"];
 
 /// The name under which a traffic section's flows have their own numbers. It is the section's name,
 /// unless this is also the name of a class of every scenario.
@@ -126,13 +118,14 @@ impl<'a> Classes<'a> {
             |o: &&Outcome| scenario.class_is_incast[usize::from(o.class)] || o.query != u32::MAX;
         let (short, long) = (scenario.recording.short_bytes, scenario.recording.long_bytes);
         let select = |keep: &dyn Fn(&&Outcome) -> bool| outcomes.iter().filter(keep).collect();
-        let mut classes: Vec<(String, Vec<&Outcome>)> = vec![
-            ("short".into(), select(&|o| !is_incast(o) && o.size <= short)),
-            ("medium".into(), select(&|o| !is_incast(o) && o.size > short && o.size < long)),
-            ("long".into(), select(&|o| !is_incast(o) && o.size >= long)),
-            ("incast".into(), select(&is_incast)),
-            ("all".into(), select(&|_| true)),
+        let flows: [Vec<&Outcome>; CLASSES.len()] = [
+            select(&|o| !is_incast(o) && o.size <= short),
+            select(&|o| !is_incast(o) && o.size > short && o.size < long),
+            select(&|o| !is_incast(o) && o.size >= long),
+            select(&is_incast),
+            select(&|_| true),
         ];
+        let mut classes: Vec<_> = CLASSES.map(String::from).into_iter().zip(flows).collect();
         let is_only_incast = |number: u16| {
             let mut kinds = (0..).zip(&scenario.class_is_incast);
             kinds.all(|(other, is_incast)| other == number || !is_incast)

@@ -344,7 +344,7 @@ fn names_that_are_none_are_refused() {
 /// The names of all signals: by tier, and of flows.
 fn all_names(scenario: &Scenario) -> Vec<String> {
     let mut all = Vec::new();
-    let tiers = ["leaf", "spine", "aggregation", "core"];
+    let tiers = spillway_topology::TIERS;
     let is_there = |tier: &&&str| scenario.topology.switches.iter().any(|each| each.tier == **tier);
     for signal in SIGNALS {
         if ["queue", "port", "switch"].contains(&signal.each.name()) {

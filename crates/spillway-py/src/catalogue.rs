@@ -1,14 +1,16 @@
 //! What scenarios can choose from, for listings.
 
+use crate::plugins::REASONS;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use spillway_net::results::{Numbers, all};
-use spillway_net::simulation::SIGNALS;
+use spillway_net::simulation::{Progress, SIGNALS};
+use spillway_net::summary::CLASSES;
 use spillway_settings::Key;
-use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
+use spillway_switch::{DropReason, Entry};
 use spillway_traffic::NAMED_SIZES;
 use spillway_transport::tagging;
 
@@ -79,6 +81,22 @@ pub fn schema() -> String {
         json!({ "path": section.path, "kind": section.kind, "keys": keys.collect::<Value>() })
     });
     told.collect::<Value>().to_string()
+}
+
+/// What results hold, as JSON: the statuses of runs, from the best to the worst; the classes of
+/// every scenario; the tiers; the reasons of losses, and those of them that plug-ins may give.
+#[pyfunction]
+pub fn result_schema() -> String {
+    let names =
+        |reasons: &[DropReason]| reasons.iter().map(|reason| reason.name()).collect::<Value>();
+    json!({
+        "statuses": Progress::STATUSES,
+        "classes": CLASSES,
+        "tiers": spillway_topology::TIERS,
+        "reasons": names(&DropReason::ALL),
+        "plugins_reasons": names(&REASONS),
+    })
+    .to_string()
 }
 
 /// A key as JSON.

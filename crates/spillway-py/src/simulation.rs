@@ -120,14 +120,8 @@ impl Simulation {
             return Err(errors::too_many_samples(py, self.state().simulation.now()));
         }
         Ok(match self.state().progress {
-            Progress::Complete => "complete",
-            Progress::Stopped => "stopped",
-            Progress::Deadlock => "deadlock",
             Progress::Halted if !is_interrupted => "halted",
-            Progress::Halted
-            | Progress::Running
-            | Progress::OutOfMemory
-            | Progress::TooManySamples => "interrupted",
+            progress => progress.status(),
         })
     }
 

@@ -14,6 +14,7 @@ from spillway.base.arguments import Assignments, assignments_of, callback, whole
 from spillway.base.checksums import is_whole
 from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.base.progress import Follow
+from spillway.base.result_schema import STATUSES
 from spillway.base.threads import MOST_JOBS, processors
 from spillway.experiment.engines import Told, start, untold
 from spillway.experiment.keys import summary_of
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 RESULTS, TABLE, PLUGINS = "results", "runs.parquet", "plugins"
 _MOST_SHOWN = 4
 """The most variants named when an experiment is described in one line."""
-_STATUSES = ("complete", "stopped", "deadlock", "interrupted")
 
 
 def scenario_of(entry: Entry, folder: Path) -> Scenario:
@@ -359,7 +359,7 @@ class Experiment:
         """The worst status of all runs; "interrupted" also if some are missing."""
         if self.done < self.total:
             return "interrupted"
-        return max(self._glance().statuses, key=_STATUSES.index)
+        return max(self._glance().statuses, key=STATUSES.index)
 
     @property
     def identical(self) -> list[bool]:

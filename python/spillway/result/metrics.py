@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 
 from spillway.base.arguments import check_once, items
 from spillway.base.errors import ScenarioError
+from spillway.base.result_schema import CLASSES
 from spillway.result.summary_paths import Summary, at, paths
 
 Chosen: TypeAlias = str | Iterable[str]
 """Names, or a text with names separated by commas."""
-
-CLASSES = ("short", "medium", "long", "incast")
-"""The classes of every scenario; those of its traffic sections come after them."""
 
 _SLOWDOWNS = {
     "mean": "mean",

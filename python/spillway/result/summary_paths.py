@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from spillway.base.result_schema import REASONS
+
 Summary: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str, ...]
 
-REASONS = (
-    "buffer_full",
-    "over_threshold",
-    "pushed_out",
-    "queue_limit",
-    "aqm",
-    "link_down",
-    "link_loss",
-    "no_route",
-    "predicted",
-    "over_delay",
-    "headroom",
-)
-"""The reasons for losses; a summary has only those that occurred."""
 _NO_METRICS = ("run", "seed")
 _COUNTS_OF_JOBS = ("count", "unfinished", "with_timeout")
 

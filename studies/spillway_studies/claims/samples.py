@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spillway.base.quantities import quantity
+from spillway.base.result_schema import CLASSES
 from spillway_studies.claims.late import Table
 
-CLASSES = ("short", "medium", "long", "incast")
-_SHORT, _MEDIUM, _LONG, _INCAST = range(4)
+_SHORT, _MEDIUM, _LONG, _INCAST = range(len(CLASSES))
 
 STEP = "series.step_us"
 """The number that is the time between two values of a series, in microseconds."""

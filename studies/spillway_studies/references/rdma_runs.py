@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spillway.base import parquet
+from spillway.base.result_schema import TIERS
 from spillway.formats.rdma.config import NotKnownError
 from spillway.formats.rdma.source import USUAL_PORT
 from spillway.formats.rdma.topology import Topology
@@ -25,7 +26,6 @@ from spillway_studies.references.files import Floats, Whole, as_listed, fct_ns, 
 from spillway_studies.references.rdma_files import Reference
 from spillway_studies.references.rdma_output import neighbours
 
-_TIERS = ("leaf", "spine", "aggregation", "core")
 _TAKEN = ("completion", "routing", "switch", "nic", "transport", "event")
 """The keys that our run takes from the scenario of `spillway import rdma`."""
 _DIFFERENCES: Mapping[str, Mapping[str, Any]] = {
@@ -137,7 +137,7 @@ def _everywhere(known: Mapping[str, Any], key: str) -> list[str]:
     if head != "switch":
         return [key]
     own = rest.split(".")[0]
-    tiers = (tier for tier in _TIERS if tier in known["switch"])
+    tiers = (tier for tier in TIERS if tier in known["switch"])
     return [key, *(f"switch.{tier}.{rest}" for tier in tiers if own in known["switch"][tier])]
 
 
@@ -253,7 +253,7 @@ def _pauses(reference: Reference, result: Result) -> dict[str, Floats]:
 
 def _by_tier(reference: Reference, pauses: list[tuple[str, float]]) -> dict[str, Floats]:
     """The times of pauses by who was paused, and of all if it may have been several tiers."""
-    tiers = [tier for tier in _TIERS if tier in reference.tiers.values()]
+    tiers = [tier for tier in TIERS if tier in reference.tiers.values()]
     found = {
         name: np.array([lasted for who, lasted in pauses if who == name], dtype=float)
         for name in ("host", *tiers)

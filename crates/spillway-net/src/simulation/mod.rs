@@ -51,6 +51,25 @@ pub enum Progress {
     TooManySamples,
 }
 
+impl Progress {
+    /// The statuses that a run may have when it is not run any more, from the best to the worst.
+    pub const STATUSES: [&str; 4] = ["complete", "stopped", "deadlock", "interrupted"];
+
+    /// The status of a run that is left in this state. One that could go on is interrupted.
+    pub fn status(self) -> &'static str {
+        let [complete, stopped, deadlock, interrupted] = Progress::STATUSES;
+        match self {
+            Progress::Complete => complete,
+            Progress::Stopped => stopped,
+            Progress::Deadlock => deadlock,
+            Progress::Running
+            | Progress::Halted
+            | Progress::OutOfMemory
+            | Progress::TooManySamples => interrupted,
+        }
+    }
+}
+
 /// Counts of a run so far.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {

@@ -10,7 +10,7 @@ use spillway_switch::policy::{self, Admission, Victim};
 use spillway_switch::{Buffer, DropReason, QueueId};
 
 /// The reasons that a sharing policy may give for a drop.
-const REASONS: [DropReason; 5] = [
+pub const REASONS: [DropReason; 5] = [
     DropReason::OverThreshold,
     DropReason::BufferFull,
     DropReason::PushedOut,

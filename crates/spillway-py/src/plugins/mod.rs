@@ -14,6 +14,7 @@ mod scheduler;
 mod tagger;
 mod views;
 
+pub use answers::REASONS;
 pub use copying::copying;
 pub use failure::Failure;
 

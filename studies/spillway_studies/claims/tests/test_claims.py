@@ -9,6 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import figures
+from spillway.base.result_schema import CLASSES
 from spillway_studies.claims import (
     Alike,
     Apart,
@@ -42,7 +43,6 @@ from spillway_studies.claims import (
 from spillway_studies.claims.claim import Estimate, Verdict, judge
 from spillway_studies.claims.finding import counted, examine, tally
 from spillway_studies.claims.metric import Behind, caution, of_each
-from spillway_studies.claims.samples import CLASSES
 
 LEAST = 2.0**-20
 """Numbers that are not rounded, for the edges."""

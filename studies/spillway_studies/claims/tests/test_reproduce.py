@@ -16,6 +16,7 @@ import pytest
 import figures
 import spillway
 from spillway.base.errors import ScenarioError
+from spillway.base.result_schema import CLASSES
 from spillway.tasks.segment import OVER
 from spillway_studies.claims import (
     Cache,
@@ -168,7 +169,7 @@ def test_samples_have_the_summary_s_percentiles(more):
         result.flows, spillway.Scenario.load(TINY).set(*more).resolved, result.summary
     )
     unfinished = 0
-    for name in (*samples.CLASSES, "all"):
+    for name in (*CLASSES, "all"):
         row = result.summary["fct_slowdown"][name]
         values = samples.select(kept, name)
         assert len(values) == row["count"]
@@ -182,7 +183,7 @@ def test_samples_have_the_summary_s_percentiles(more):
         assert samples.percentile(times, 0.95) == pytest.approx(row["p95"], rel=1e-12)
         assert times.mean() == pytest.approx(row["mean"], rel=1e-12)
     for section, row in result.summary["fct_slowdown"].items():
-        if section in (*samples.CLASSES, "all"):
+        if section in (*CLASSES, "all"):
             continue
         values = samples.select(kept, samples.SECTION + section)
         assert samples.percentile(values, 0.95) == pytest.approx(row["p95"], rel=1e-12)
@@ -498,7 +499,7 @@ def test_a_plot_says_what_its_bars_are():
     some = pa.table(
         {
             "class": pa.DictionaryArray.from_arrays(
-                pa.array([samples.CLASSES.index("incast")] * 2), pa.array(samples.CLASSES)
+                pa.array([CLASSES.index("incast")] * 2), pa.array(CLASSES)
             ),
             "unit": [0, 1],
             "slowdown": [1.0, 3.0],
