@@ -9,7 +9,7 @@
   defaults that are put in words, are written by hand and kept. Every block stands on one page.
 - `docs/scenario/keys.md` has the index of all keys: of these blocks, and of the algorithms' pages.
 - `docs/results.md`: the names in the tables behind `<!-- names: TABLE -->` are compared with those
-  of a run.
+  of a run's summary.
 - Everywhere: links lead somewhere. In `docs/scenario`: whole scenarios are valid.
 """
 

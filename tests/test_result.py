@@ -5,7 +5,7 @@ import pytest
 
 import spillway
 from spillway import Result
-from spillway._core import Simulation
+from spillway.base.result_schema import TABLES
 from support import TINY, names, without_cost
 
 
@@ -24,7 +24,7 @@ def test_every_table_of_the_core_has_a_property():
         for name, given in vars(Result).items()
         if isinstance(given, property) and given.fget.__annotations__["return"] == "pa.Table"
     }
-    assert sorted(properties) == sorted(Simulation.tables())
+    assert sorted(properties) == sorted(TABLES)
     result = Result({}, "", tables={name: pa.table({name: [1]}) for name in properties})
     for name, given in properties.items():
         assert getattr(result, name).schema.names == [name]

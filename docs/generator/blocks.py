@@ -12,9 +12,8 @@ from generator.catalogue import ALGORITHMS, CATALOGUE, ROOMS, page_name
 from generator.keys import own, rows
 from generator.markdown import code, key_table, sentence, table
 from generator.plugins import TABLES
-from generator.tables import costs, signals
+from generator.tables import COLUMNS, columns, costs, reasons, signals
 from generator.transports import shared_tables
-from spillway.base.result_schema import SCHEMA
 
 
 def policies(room: str, page: Path) -> str:
@@ -45,12 +44,6 @@ def sizes(_: Path) -> str:
     return table(["name", "mean, bytes", "source"], rows)
 
 
-def reasons(_: Path) -> str:
-    """The reasons that a plug-in may give for a drop."""
-    *others, last = map(code, SCHEMA["plugins_reasons"])
-    return f"The reasons are {', '.join(others)} and {last}."
-
-
 GENERATED: dict[str, Callable[[Path], str]] = {
     **{room: partial(policies, room) for room in ROOMS},
     **{
@@ -58,6 +51,7 @@ GENERATED: dict[str, Callable[[Path], str]] = {
         for room, path in (("topology", "topology"), ("traffic", "traffic.*"))
         for entry in CATALOGUE[room]
     },
+    **{f"columns.{name}": partial(columns, name) for name in COLUMNS},
     "transport.keys": lambda _: shared_tables(),
     "sizes": sizes,
     "cost": costs,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from generator.catalogue import CATALOGUE, source_of
 from generator.markdown import code, table
+from spillway.base.result_schema import SCHEMA
 
 COST = {
     "queue": "for every queue",
@@ -29,6 +30,26 @@ def costs(page: Path) -> str:
         parts = (entry["cost"][part] or "-" for part in COST)
         rows.append([f"[`{entry['id']}`]({file})", *parts])
     return table(["", *COST.values()], rows)
+
+
+COLUMNS = {**SCHEMA["tables"], **SCHEMA["further"]}
+"""The columns of tables, and the further columns of flows."""
+
+
+def columns(name: str, _: Path) -> str:
+    """The columns of a table."""
+    rows = []
+    for column in COLUMNS[name]:
+        type_ = "name" if column["is_name"] else column["type"]
+        or_null = " or null" if column["may_be_null"] else ""
+        rows.append([code(column["name"]), type_ + or_null, column["meaning"]])
+    return table(["column", "type", "meaning"], rows)
+
+
+def reasons(_: Path) -> str:
+    """The reasons that a plug-in may give for a drop."""
+    *others, last = map(code, SCHEMA["plugins_reasons"])
+    return f"The reasons are {', '.join(others)} and {last}."
 
 
 def signals(_: Path) -> str:

@@ -36,7 +36,7 @@ fn flows(transport: &str, list: &[(u64, u64)]) -> Run {
 fn connections(run: &Run) -> Vec<u32> {
     let told = run.record.connections.as_ref().expect("some connections stay open");
     let mut rows: Vec<(u32, u32)> =
-        run.record.flows.flow_id.iter().copied().zip(told.iter().copied()).collect();
+        run.record.flows.flow_id.iter().copied().zip(told.connection.iter().copied()).collect();
     rows.sort_unstable();
     rows.into_iter().map(|(_, connection)| connection).collect()
 }

@@ -145,7 +145,7 @@ fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
 
 /// A flow climbs for no longer than it lasts, and so do all. Takes what the summary tells of it.
 fn check_climbing(seed: u64, run: &mut Run) {
-    let (times, flows) = (run.record.climbing.as_ref().unwrap(), &run.record.flows);
+    let (times, flows) = (&run.record.climbing.as_ref().unwrap().climbed_ps, &run.record.flows);
     assert_eq!(times.len(), flows.len(), "seed {seed}");
     for row in 0..flows.len() {
         let (climbed, fct) = (times.known(row), flows.fct_ps.known(row));
@@ -262,7 +262,8 @@ fn random_scenarios_keep_every_packet_and_repeat() {
         packets += run.counters.totals.made_packets;
         if let Some(connections) = &run.record.connections {
             let flows = run.record.flows.flow_id.iter();
-            shared += flows.zip(connections).filter(|(flow, opened)| flow != opened).count();
+            shared +=
+                flows.zip(&connections.connection).filter(|(flow, opened)| flow != opened).count();
         }
     }
     // The test is worth something only if all of this happens.

@@ -108,8 +108,8 @@ fn one_loss_is_found_by_the_third_later_packet_of_its_priority() {
     assert_eq!(run.fct(1), 15_144_000 - 500_000);
     let one = ["lost_packets", "repairs_by_detection", "right_detections"].map(|name| (name, 1));
     assert_eq!(counts(&run), named(&one));
-    let rows = run.record.repairs.as_ref().unwrap();
-    assert_eq!((rows.len(), rows.iter().map(|row| row.order.unwrap().right).sum::<u32>()), (2, 1));
+    let right = &run.record.repairs.as_ref().unwrap().right_detections;
+    assert_eq!((right.len(), right.iter().sum::<u32>()), (2, 1));
 }
 
 /// The same without the bytes for numbers: where nothing overtakes, three duplicate acks tell as

@@ -406,7 +406,8 @@ fn hosts_of_a_collective_keep_their_connections_open() {
         let run = finish(Simulation::new(scenario));
         assert_eq!(run.flows.len(), 12);
         run.record.connections.map(|opened| {
-            let mut rows: Vec<_> = run.record.flows.flow_id.iter().copied().zip(opened).collect();
+            let mut rows: Vec<_> =
+                run.record.flows.flow_id.iter().copied().zip(opened.connection).collect();
             rows.sort_unstable();
             rows.into_iter().map(|(_, opened)| opened).collect::<Vec<u32>>()
         })

@@ -28,7 +28,7 @@ fn a_megabyte_takes_a_thousand_times_83_ns() {
     assert_eq!(run.fct(0), fct);
     assert_eq!((run.flows[0].ideal_ps, run.number("fct_slowdown.all.max")), (fct, 1.0));
     // The last ack comes 2 * (4 ns + 1 us) later.
-    let acked = run.record.acknowledged.unwrap().known(0);
+    let acked = run.record.acknowledged.unwrap().acked_ps.known(0);
     assert_eq!(acked, Some(fct + 2 * (4 * NS + US)));
 }
 
@@ -55,7 +55,7 @@ fn a_time_that_is_a_whole_number_of_nanoseconds_loses_one() {
     let slow = STAR.replace("100Gbps", "40Gbps");
     let run = run_flows(&text(&slow, "record.acknowledged = true"), &[(0, 1, 1_000, 0)]);
     assert_eq!(run.fct(0), 2 * (209 * NS + US));
-    let acked = run.record.acknowledged.unwrap().known(0);
+    let acked = run.record.acknowledged.unwrap().acked_ps.known(0);
     assert_eq!(acked, Some(2 * (209 * NS + US) + 2 * (11 * NS + US)));
 }
 

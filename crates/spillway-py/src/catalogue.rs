@@ -3,6 +3,8 @@
 use crate::plugins::REASONS;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use spillway_net::record::Record;
+use spillway_net::record::column::Kind;
 use spillway_net::results::{Numbers, all};
 use spillway_net::simulation::{Progress, SIGNALS};
 use spillway_net::summary::CLASSES;
@@ -84,7 +86,9 @@ pub fn schema() -> String {
 }
 
 /// What results hold, as JSON: the statuses of runs, from the best to the worst; the classes of
-/// every scenario; the tiers; the reasons of losses, and those of them that plug-ins may give.
+/// every scenario; the tiers; the reasons of losses, and those of them that plug-ins may give; the
+/// columns of all tables, and the further columns of flows by what asks for them; the tables that
+/// every run records.
 #[pyfunction]
 pub fn result_schema() -> String {
     let names =
@@ -95,8 +99,28 @@ pub fn result_schema() -> String {
         "tiers": spillway_topology::TIERS,
         "reasons": names(&DropReason::ALL),
         "plugins_reasons": names(&REASONS),
+        "tables": columns(Record::kinds()),
+        "further": columns(Record::further_kinds()),
+        "always": Record::ALWAYS,
     })
     .to_string()
+}
+
+/// The columns of tables.
+fn columns(tables: Vec<(&'static str, Vec<Kind>)>) -> Value {
+    let column = |kind: &Kind| {
+        json!({
+            "name": kind.name,
+            "type": kind.number,
+            "is_name": kind.names.is_some(),
+            "may_be_null": kind.may_be_absent,
+            "meaning": kind.meaning,
+        })
+    };
+    let of = |(name, kinds): (&str, Vec<Kind>)| {
+        (name.to_string(), kinds.iter().map(column).collect::<Value>())
+    };
+    Value::Object(tables.into_iter().map(of).collect())
 }
 
 /// A key as JSON.

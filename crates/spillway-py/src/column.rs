@@ -8,7 +8,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spillway_net::record::column::{self, Values};
+use spillway_net::record::column::{self, Number, Values};
 use spillway_net::record::names::Names;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
@@ -24,24 +24,24 @@ struct Memory {
 
 /// The memory that holds the numbers of a column.
 fn memory(values: &Values) -> Memory {
-    fn of<T>(values: &[T], name: &'static str, format: &'static CStr) -> Memory {
+    fn of<T: Number>(values: &[T], format: &'static CStr) -> Memory {
         Memory {
             start: values.as_ptr().cast(),
             item: size_of::<T>() as ffi::Py_ssize_t,
             length: values.len() as ffi::Py_ssize_t,
             format,
-            name,
+            name: T::NAME,
         }
     }
     match values {
-        Values::U8(values) => of(values, "uint8", c"B"),
-        Values::U16(values) => of(values, "uint16", c"H"),
-        Values::U32(values) => of(values, "uint32", c"I"),
-        Values::U64(values) => of(values, "uint64", c"Q"),
-        Values::I16(values) => of(values, "int16", c"h"),
-        Values::I32(values) => of(values, "int32", c"i"),
-        Values::I64(values) => of(values, "int64", c"q"),
-        Values::F64(values) => of(values, "double", c"d"),
+        Values::U8(values) => of(values, c"B"),
+        Values::U16(values) => of(values, c"H"),
+        Values::U32(values) => of(values, c"I"),
+        Values::U64(values) => of(values, c"Q"),
+        Values::I16(values) => of(values, c"h"),
+        Values::I32(values) => of(values, c"i"),
+        Values::I64(values) => of(values, c"q"),
+        Values::F64(values) => of(values, c"d"),
     }
 }
 

@@ -8,7 +8,6 @@ use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_engine::Time;
-use spillway_net::record::Record;
 use spillway_net::record::names::Vocabulary;
 use spillway_net::simulation::{Progress, Simulation as Run};
 use spillway_net::summary::summarize;
@@ -194,18 +193,6 @@ impl Simulation {
             return Err(errors::running(py));
         }
         Ok(self.state().simulation.now().ps())
-    }
-
-    /// The tables that a run can record.
-    #[staticmethod]
-    fn tables() -> Vec<&'static str> {
-        Record::TABLES.to_vec()
-    }
-
-    /// The tables that every run records.
-    #[staticmethod]
-    fn always() -> Vec<&'static str> {
-        Record::ALWAYS.to_vec()
     }
 
     /// Removes the rows that a table has so far and returns them as columns.

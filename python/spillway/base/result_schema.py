@@ -16,3 +16,7 @@ TIERS: tuple[str, ...] = tuple(SCHEMA["tiers"])
 """The tiers that networks may have, from the hosts up."""
 REASONS: tuple[str, ...] = tuple(SCHEMA["reasons"])
 """The reasons for losses; a summary has only those that occurred."""
+TABLES: tuple[str, ...] = tuple(SCHEMA["tables"])
+"""The tables that a run can record."""
+ALWAYS: frozenset[str] = frozenset(SCHEMA["always"])
+"""Those that every run records."""

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import typer
 
-from spillway.base import core, parquet
+from spillway.base import parquet
 from spillway.base.arguments import check_once, seeds_of
 from spillway.base.errors import ScenarioError
+from spillway.base.result_schema import ALWAYS
 from spillway.cli.output import FAILED, INTERRUPTED, say
 from spillway.plugins import load
 from spillway.result.result import Result
@@ -86,7 +87,7 @@ def note_empty(results: Iterable[Result]) -> None:
             continue
         for name in result.names():
             file = result.folder / f"{name}.parquet"
-            if name not in core.Simulation.always() and not parquet.rows(file):
+            if name not in ALWAYS and not parquet.rows(file):
                 empty.setdefault(name, []).append(file)
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
@@ -95,4 +96,4 @@ def note_empty(results: Iterable[Result]) -> None:
 
 def recorded(scenario: Scenario) -> list[str]:
     """The tables that a run records because it is asked to."""
-    return sorted(set(scenario.checked().tables).difference(core.Simulation.always()))
+    return sorted(set(scenario.checked().tables).difference(ALWAYS))

@@ -20,6 +20,7 @@ from spillway.base.arguments import LARGEST_SEED, Assignments, assignments_of, c
 from spillway.base.errors import Interrupted, ScenarioWarning
 from spillway.base.folder import OutputFolder
 from spillway.base.progress import Progress, Report
+from spillway.base.result_schema import TABLES
 from spillway.plugins import Plugins, plugins_of
 from spillway.result.result import Result
 from spillway.scenario.inputs import Inputs
@@ -140,7 +141,7 @@ class Kept:
         """Takes all rows, once, at the end."""
         from spillway.base import arrow
 
-        self._tables = {name: arrow.table(simulation.take(name)) for name in simulation.tables()}
+        self._tables = {name: arrow.table(simulation.take(name)) for name in TABLES}
 
     def tables(self) -> dict[str, pa.Table]:
         """All tables, in the memory in which the simulator wrote them."""
@@ -161,7 +162,7 @@ class Streamed:
 
     def take(self, simulation: core.Simulation) -> None:
         """Writes the rows recorded so far."""
-        for name in simulation.tables():
+        for name in TABLES:
             columns = simulation.take(name)
             if name not in self._names:
                 continue

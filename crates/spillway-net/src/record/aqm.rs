@@ -2,7 +2,6 @@
 
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
@@ -18,31 +17,35 @@ table! {
         port: u32,
         /// The queue of the port.
         queue: u32,
-        /// The bytes up to which nothing is marked.
+        /// The queue up to which nothing is marked. Thresholds in packets count full packets. Null
+        /// for `pie`, and for `ecn` without a threshold.
         min_bytes: Option<u64>,
-        /// The bytes from which everything is marked.
+        /// The queue from which everything is marked, or with `gentle` a steeper line begins; for
+        /// `ecn` the same as `min_bytes`. Null for `pie`, and if there is no such queue.
         max_bytes: Option<u64>,
-        /// The rise of the probability between the two for every MB.
+        /// How much the probability rises between the two for every MB of queue. `pred`: lambda
+        /// f(N), per MB. Null for `pie` and `ecn`, and for `red` and `ared` if min is max.
         slope_per_mb: Option<f64>,
-        /// The probability just below max.
+        /// The probability just below max: of `red` in its two-point form, and `max_p` of `ared`,
+        /// which it steers. Null for others.
         max_probability: Option<f64>,
-        /// The probability for all packets alike.
+        /// The probability of `pie`, which does not depend on the queue that a packet finds. Null
+        /// for others.
         probability: Option<f64>,
-        /// The number of flows that sets the slope.
+        /// The flows that `pred` counts at the port (N). It changes with packets, and when a period
+        /// of `t_fcs` ends; null for others, and with `fcs = false`.
         flows: Option<u32>,
-        /// The slope for one flow.
+        /// Lambda of `pred`, that of the trial under way, in the scenario's unit: per `lambda_unit`
+        /// of queue, without f(N); null for others.
         lambda: Option<f64>,
-        /// The utility of the last trial.
+        /// The utility that `pred` found in the last complete period of `t_qla`; null before, with
+        /// `qla = false`, and for others.
         utility: Option<f64>,
     }
+    recorded if |scenario| scenario.recording.aqm_interval.is_some()
 }
 
 impl AqmTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.aqm_interval.is_some()
-    }
-
     /// Samples all queues of a switch.
     pub fn sample(&mut self, now: Time, number: u32, switch: &AnySwitch) {
         let buffer = switch.buffer();

@@ -3,49 +3,48 @@
 use super::finite;
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_switch::BurstReport;
 
 table! {
     /// Bursts, in the order in which they ended.
     BurstRow => BurstTable {
-        /// When the first packet left the port after the previous burst.
+        /// When the first packet left the port after the previous burst, or smaller backlog, was
+        /// over.
         start_ps: u64,
         /// When it was detected.
         detected_ps: u64,
-        /// When it ended, if it did.
+        /// When it was over; null if it was not.
         end_ps: Option<u64>,
         /// The switch.
         switch: Name<Switch>,
         /// The port.
         port: u32,
-        /// How fast its queues grew when it was detected, in bits per second.
+        /// How fast the port's queues grew when it was detected, in bits per second: a moving
+        /// average over departures, 3/4 of the previous value and 1/4 of the latest growth.
         gradient_bps: f64,
         /// The most that the port held.
         peak_bytes: u64,
-        /// The most that it would have held if nothing had ever been lost.
+        /// The most that it would have held if it had never lost anything (`unbounded_bytes`
+        /// above). Retransmissions count in addition to the packets that were lost, and lost
+        /// packets remain in this count until the port has been idle for long enough to have sent
+        /// them. So after heavy losses later bursts, too, demand more than they would alone.
         demand_bytes: u64,
-        /// The sharing policy's limit when it was detected, if it has one.
+        /// The threshold of the port's data queue when it was detected; null where the policy has
+        /// none.
         first_threshold_bytes: Option<u64>,
-        /// That limit just before the burst ended.
+        /// The threshold just before it was over.
         last_threshold_bytes: Option<u64>,
-        /// The least limit in between.
+        /// The least threshold in between.
         least_threshold_bytes: Option<u64>,
-        /// The greatest limit in between.
+        /// The greatest threshold in between.
         most_threshold_bytes: Option<u64>,
-        /// Packets lost.
+        /// Packets lost at the port from the burst's start to its end.
         lost_packets: u64,
         /// Their bytes.
         lost_bytes: u64,
     }
-}
-
-impl BurstTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.bursts.is_some()
-    }
+    recorded if |scenario| scenario.recording.bursts.is_some()
 }
 
 impl BurstRow {

@@ -6,7 +6,7 @@
 use super::names::{Name, Named, Names};
 
 macro_rules! numbers {
-    ($($variant:ident $number:ty: absent $absent:expr),+ $(,)?) => {
+    ($($variant:ident $number:ty, $name:literal: absent $absent:expr),+ $(,)?) => {
         /// Numbers of one type.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Values {
@@ -19,6 +19,7 @@ macro_rules! numbers {
         $(
             impl Number for $number {
                 const ABSENT: $number = $absent;
+                const NAME: &'static str = $name;
             }
 
             impl From<Vec<$number>> for Values {
@@ -41,20 +42,22 @@ macro_rules! numbers {
 }
 
 numbers! {
-    U8 u8: absent u8::MAX,
-    U16 u16: absent u16::MAX,
-    U32 u32: absent u32::MAX,
-    U64 u64: absent u64::MAX,
-    I16 i16: absent -1,
-    I32 i32: absent -1,
-    I64 i64: absent -1,
-    F64 f64: absent 0.0,
+    U8 u8, "uint8": absent u8::MAX,
+    U16 u16, "uint16": absent u16::MAX,
+    U32 u32, "uint32": absent u32::MAX,
+    U64 u64, "uint64": absent u64::MAX,
+    I16 i16, "int16": absent -1,
+    I32 i32, "int32": absent -1,
+    I64 i64, "int64": absent -1,
+    F64 f64, "double": absent 0.0,
 }
 
 /// A type of number that a column can hold.
 pub trait Number: Copy + Default + std::fmt::Debug + PartialEq {
     /// The number stored where a value is absent. Only tests read it.
     const ABSENT: Self;
+    /// Arrow's name of the type.
+    const NAME: &'static str;
 }
 
 /// A value that is never absent: a number, or a name given by its number.
@@ -94,6 +97,9 @@ pub trait Field {
 
     /// The finished column, with its name.
     fn finish(name: &'static str, column: Self::Column) -> Column;
+
+    /// What the column is, with its name and meaning.
+    fn kind(name: &'static str, meaning: &'static str) -> Kind;
 }
 
 impl<V: Value> Field for V
@@ -114,6 +120,11 @@ where
 
     fn finish(name: &'static str, column: Vec<V::Number>) -> Column {
         Column { name, values: column.into(), absent: None, names: V::NAMES }
+    }
+
+    fn kind(name: &'static str, meaning: &'static str) -> Kind {
+        let names = V::NAMES;
+        Kind { name, number: V::Number::NAME, names, may_be_absent: false, meaning }
     }
 }
 
@@ -136,6 +147,10 @@ where
     fn finish(name: &'static str, column: Optional<V::Number>) -> Column {
         let absent = (column.absent > 0).then_some((column.present, column.absent));
         Column { name, values: column.values.into(), absent, names: V::NAMES }
+    }
+
+    fn kind(name: &'static str, meaning: &'static str) -> Kind {
+        Kind { may_be_absent: true, ..V::kind(name, meaning) }
     }
 }
 
@@ -175,6 +190,21 @@ impl<N> std::ops::Deref for Optional<N> {
     fn deref(&self) -> &[N] {
         &self.values
     }
+}
+
+/// What a column is, whatever its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name, which ends with the unit of its numbers, if they have one.
+    pub name: &'static str,
+    /// Arrow's name of the type of its numbers.
+    pub number: &'static str,
+    /// The names that its numbers stand for, if any.
+    pub names: Option<Names>,
+    /// Whether values may be absent.
+    pub may_be_absent: bool,
+    /// What its values mean.
+    pub meaning: &'static str,
 }
 
 /// A column of a table, in Arrow's layout.

@@ -3,7 +3,6 @@
 use super::finite;
 use super::names::{Name, Reason, Switch, Verdict};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_switch::Decision;
 
 table! {
@@ -19,28 +18,22 @@ table! {
         queue: u32,
         /// The packet's flow.
         flow_id: u32,
-        /// Its first byte; for an ack, the first missing byte.
+        /// Its first byte; for an ack, the first byte that the receiver was missing.
         seq: u64,
-        /// Bytes that it takes in the buffer.
+        /// Its bytes, as the buffer counts them.
         size_bytes: u32,
-        /// Bytes in its queue before it came.
+        /// Bytes in its queue before its arrival.
         queue_bytes: u64,
-        /// The policy's limit for the queue, if it has one.
+        /// The limit that the sharing policy applied to its queue; null if it has none.
         threshold_bytes: Option<u64>,
-        /// Bytes in the buffer before it came.
+        /// Bytes in the buffer before its arrival.
         occupancy_bytes: u64,
-        /// The outcome.
+        /// `admitted`, `marked` (and admitted), or `lost`.
         verdict: Name<Verdict>,
-        /// Why it was lost, if it was.
+        /// Why it was lost; null if it was not.
         reason: Option<Name<Reason>>,
     }
-}
-
-impl DecisionTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.decisions.first > 0
-    }
+    recorded if |scenario| scenario.recording.decisions.first > 0
 }
 
 impl DecisionRow {

@@ -11,23 +11,26 @@ table! {
     DropRow => DropTable {
         /// When.
         time_ps: u64,
-        /// The switch or host.
+        /// Where: a switch, or the host in whose NIC or on whose line it was lost, such as `host3`.
         switch: Name<Node>,
-        /// The port (0 at a host), if it is known.
+        /// The port; null if the packet was lost on the link that leaves the switch, or had no
+        /// route.
         port: Option<i32>,
-        /// The queue of the port; absent for a loss on a link.
+        /// The queue that it was in or meant for; null where `port` is, and at a host for packets
+        /// lost to a failing link and for those that it has no room to take in.
         queue: Option<i32>,
         /// Why.
         reason: Name<Reason>,
         /// Its flow.
         flow_id: u32,
-        /// Its first byte; for an ack, the first missing byte.
+        /// Its first byte; for an ack, the first byte that the receiver was missing.
         seq: u64,
-        /// Bytes on the wire.
+        /// Its size on the wire.
         size_bytes: u32,
-        /// Bytes in its queue.
+        /// Bytes in its queue at that moment.
         queue_bytes: u64,
-        /// Bytes in the switch's buffer, or in the queues of a host's NIC that has a discipline.
+        /// Bytes in the switch's buffer at that moment; at a host, in all queues of its NIC, if
+        /// `[nic]` has a limit or an AQM (0 for packets that it has no room to take in).
         occupancy_bytes: u64,
     }
 }

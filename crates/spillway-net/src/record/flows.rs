@@ -11,70 +11,95 @@ use std::ops::{Deref, DerefMut};
 
 table! {
     /// A row for every flow, written when it is over or when the run ends.
-    FlowRow => FlowTable {
-        /// Its number: flows are numbered by start, sender, receiver, size, class, priority, path.
-        flow_id: u32,
+    FlowRow => FlowTable of |flow: Over<'_>| {
+        /// Its number, in the order of start, sender, receiver, size, class, priority, path.
+        flow_id: u32 = flow.id,
         /// The sending host.
-        src: u32,
+        src: u32 = flow.spec.src,
         /// The receiving host.
-        dst: u32,
-        /// Payload to be sent; 0 for an endless flow.
-        size_bytes: u64,
-        /// Its class.
-        class: Name<Class>,
-        /// Its priority, if it has one.
-        priority: Option<i16>,
+        dst: u32 = flow.spec.dst,
+        /// Payload; 0 for an endless flow.
+        size_bytes: u64 = if flow.spec.size == FlowSpec::ENDLESS { 0 } else { flow.spec.size },
+        /// Its traffic section, or the class that a list gave it.
+        class: Name<Class> = Name(flow.spec.class),
+        /// Null if it has none.
+        priority: Option<i16> = flow.spec.priority.map(i16::from),
         /// When it started.
-        start_ps: u64,
-        /// How long it took, if it is complete.
-        fct_ps: Option<u64>,
-        /// The least time in which it could complete.
-        ideal_ps: u64,
-        /// The completion time divided by the least time, if it is complete.
-        slowdown: Option<f64>,
+        start_ps: u64 = flow.spec.start.ps(),
+        /// Its completion time; null if it is not complete.
+        fct_ps: Option<u64> = flow.outcome.complete.then_some(flow.outcome.fct.ps()),
+        /// The ideal base of its slowdown, whatever `slowdown_base` is; 0 for an endless flow.
+        ideal_ps: u64 = flow.outcome.base.ps(),
+        /// `fct_ps` over `ideal_ps`; null if it is not complete, although the summary counts such a
+        /// flow with the time that it has waited.
+        slowdown: Option<f64> = flow.outcome.complete.then(|| flow.outcome.slowdown()),
         /// Payload that arrived, each byte counted once.
-        delivered_bytes: u64,
-        /// Segments sent again.
-        retransmitted_packets: u32,
+        delivered_bytes: u64 = flow.receiver.delivered(),
+        /// Packets sent again.
+        retransmitted_packets: u32 = flow.sender.map_or(0, |sender| sender.retransmitted_packets),
         /// Retransmission timeouts.
-        timeouts: u32,
+        timeouts: u32 = flow.sender.map_or(0, |sender| sender.timeouts),
         /// Tail-loss probes.
-        tail_loss_probes: u32,
-        /// How many of them were sent in place of a timeout that was due.
-        probes_for_timeouts: u32,
-        /// Its query, if it has one.
-        query_id: Option<i64>,
+        tail_loss_probes: u32 = flow.sender.map_or(0, |sender| sender.probes),
+        /// Those of them that were sent when the timeout was due, in its place.
+        probes_for_timeouts: u32 = flow.sender.map_or(0, |sender| sender.probes_for_timeouts),
+        /// The query that it belongs to, numbered within its class; null if none.
+        query_id: Option<i64> = flow.spec.query.map(i64::from),
     }
 }
 
-impl FlowRow {
-    /// The row of a flow to which nothing more will happen. An open-loop flow has no sender.
-    pub fn of(
-        id: u32,
-        spec: &FlowSpec,
-        outcome: &Outcome,
-        sender: Option<&Sender>,
-        receiver: &Receiver,
-    ) -> FlowRow {
-        FlowRow {
-            flow_id: id,
-            src: spec.src,
-            dst: spec.dst,
-            size_bytes: if spec.size == FlowSpec::ENDLESS { 0 } else { spec.size },
-            class: Name(spec.class),
-            priority: spec.priority.map(i16::from),
-            start_ps: spec.start.ps(),
-            fct_ps: outcome.complete.then_some(outcome.fct.ps()),
-            ideal_ps: outcome.base.ps(),
-            slowdown: outcome.complete.then(|| outcome.slowdown()),
-            delivered_bytes: receiver.delivered(),
-            retransmitted_packets: sender.map_or(0, |sender| sender.retransmitted_packets),
-            timeouts: sender.map_or(0, |sender| sender.timeouts),
-            tail_loss_probes: sender.map_or(0, |sender| sender.probes),
-            probes_for_timeouts: sender.map_or(0, |sender| sender.probes_for_timeouts),
-            query_id: spec.query.map(i64::from),
-        }
+table! {
+    /// A further column of flows, if some connections stay open.
+    ConnectionRow => ConnectionTable of |flow: Over<'_>| {
+        /// The number of the flow that opened the flow's connection; its own number if it opened
+        /// one.
+        connection: u32 = flow.connection,
     }
+    recorded if |scenario| scenario.leaves_connections_open()
+}
+
+table! {
+    /// A further column of flows.
+    AckedRow => AckedTable of |flow: Over<'_>| {
+        /// The time from the flow's start until its sender had everything acknowledged, as programs
+        /// measure it at senders; null if the run ended earlier.
+        acked_ps: Option<u64> =
+            flow.acked_at.map(|at| at.since(flow.spec.start).ps()),
+    }
+    recorded if |scenario| scenario.recording.acknowledged
+}
+
+table! {
+    /// A further column of flows.
+    ClimbedRow => ClimbedTable of |flow: Over<'_>| {
+        /// The time from the flow's start for which it climbed: 0 if it never climbs, `fct_ps` if
+        /// it climbs to its end, null if it still climbed when the run ended.
+        climbed_ps: Option<u64> = {
+            let climbed = flow.outcome.extra.as_ref().map(|extra| extra.climbed);
+            climbed.filter(|&climbed| climbed != Time::MAX).map(Time::ps)
+        },
+    }
+    recorded if |scenario| scenario.recording.climbing
+}
+
+/// A flow to which nothing more will happen.
+pub struct Over<'a> {
+    /// Its number.
+    pub id: u32,
+    /// What it was asked to be.
+    pub spec: &'a FlowSpec,
+    /// How it ended; its base is the least time.
+    pub outcome: &'a Outcome,
+    /// Its sender. An open-loop flow has none.
+    pub sender: Option<&'a Sender>,
+    /// Its receiver.
+    pub receiver: &'a Receiver,
+    /// The number of the flow that opened its connection.
+    pub connection: u32,
+    /// When everything was acknowledged, if it was.
+    pub acked_at: Option<Time>,
+    /// How its losses were repaired.
+    pub repairs: Repairs,
 }
 
 /// What the summary keeps of a flow.

@@ -2,7 +2,6 @@
 
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_switch::sharing::Learned;
 
 table! {
@@ -10,20 +9,16 @@ table! {
     HistoryRow => HistoryTable {
         /// The switch.
         switch: Name<Switch>,
-        /// How fast the queues of a burst grew, in bits per second.
+        /// How fast the queues of a burst grew, in bits per second: the middle of the range of
+        /// gradients that count as one.
         gradient_bps: f64,
-        /// The bytes that it amounted to.
+        /// The size that the burst reached: the largest of those that count as one; with `record =
+        /// "admitted+dropped"` this includes what it lost, which has no bound.
         bytes: u64,
         /// When such a burst was last seen.
         last_seen_ps: u64,
     }
-}
-
-impl HistoryTable {
-    /// Whether a run of the scenario records this table: some policy learns from bursts.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.tiers.iter().any(|tier| tier.learns())
-    }
+    recorded if |scenario| scenario.tiers.iter().any(|tier| tier.learns())
 }
 
 impl HistoryRow {

@@ -2,7 +2,6 @@
 
 use super::names::{Class, Name};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_traffic::Iteration;
 
@@ -12,15 +11,16 @@ table! {
     JobRow => JobTable {
         /// The class of its flows; in a list with classes, of the job's first flow.
         class: Name<Class>,
-        /// The job's number in its section.
+        /// The job's number in its section of traffic.
         job: u32,
         /// The iteration, from 0.
         iteration: u32,
-        /// When the first of its flows started; absent if none had started.
+        /// When the first of its flows started; null if none had.
         start_ps: Option<u64>,
-        /// When the last of its flows was complete; absent if the run ended before that.
+        /// When the last of them was complete; null if the run ended before.
         end_ps: Option<u64>,
     }
+    recorded if |scenario| scenario.traffic.has_jobs()
 }
 
 impl JobRow {
@@ -34,12 +34,5 @@ impl JobRow {
             start_ps: start.map(Time::ps),
             end_ps: end.map(Time::ps),
         }
-    }
-}
-
-impl JobTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.traffic.has_jobs()
     }
 }

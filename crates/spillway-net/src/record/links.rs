@@ -2,23 +2,18 @@
 
 use super::names::{Line, Name};
 use super::table::table;
-use crate::scenario::Scenario;
 
 table! {
     /// The utilisation of lines, for every interval in which they sent anything.
     LinkRow => LinkTable {
-        /// The end of the interval: a multiple of its length, or the end of the run.
+        /// The end of the interval: a multiple of `record.link_interval`, or for the last one the
+        /// end of the run.
         time_ps: u64,
-        /// The line.
+        /// The link, by its two ends: the sending end first.
         link: Name<Line>,
-        /// The share of the interval in which the line was sending.
+        /// The share of the interval in which it was sending, from 0 to 1: exact to the picosecond,
+        /// also where a packet or a byte spans several intervals.
         utilisation: f64,
     }
-}
-
-impl LinkTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.link_interval.is_some()
-    }
+    recorded if |scenario| scenario.recording.link_interval.is_some()
 }

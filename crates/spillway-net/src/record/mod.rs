@@ -3,7 +3,8 @@
 //! Tables grow during a run and may be emptied at any time, so long runs can be written out while
 //! they go on. The few bytes that the summary needs of each flow are kept apart. Each file has the
 //! type of its table's rows, the code that fills the table, and the condition under which it is
-//! recorded. Names, nullability and Arrow's columns follow from the types of the row's fields.
+//! recorded. Names, nullability, Arrow's columns and the tables in docs/results.md follow from the
+//! row's fields. So a new column of flows is a line of `flows.rs`.
 
 mod aqm;
 mod bursts;
@@ -29,7 +30,10 @@ pub use aqm::{AqmRow, AqmTable};
 pub use bursts::{BurstRow, BurstTable};
 pub use decisions::{DecisionRow, DecisionTable};
 pub use drops::{DropRow, DropTable, LossPlace};
-pub use flows::{Extra, FlowRow, FlowTable, Outcome, Outcomes};
+pub use flows::{
+    AckedRow, AckedTable, ClimbedRow, ClimbedTable, ConnectionRow, ConnectionTable, Extra, FlowRow,
+    FlowTable, Outcome, Outcomes, Over,
+};
 pub use history::{HistoryRow, HistoryTable};
 pub use jobs::{JobRow, JobTable};
 pub use links::{LinkRow, LinkTable};
@@ -38,12 +42,12 @@ pub use pauses::{PauseRow, PauseTable};
 pub use port_classes::{PortClassRow, PortClassTable};
 pub use ports::{PortRow, PortTable};
 pub use queues::{QueueRow, QueueTable, SwitchRow, SwitchTable};
-pub use repairs::Repairs;
+pub use repairs::{RepairRow, RepairTable, Repairs};
 pub use specs::{SpecRow, SpecTable};
 pub use windows::{WindowRow, WindowTable};
 
 use crate::scenario::Scenario;
-use column::{Column, Field, Optional};
+use column::{Column, Kind};
 use std::mem::take;
 
 /// A limit in bytes; `None` if it is infinite.
@@ -55,44 +59,43 @@ pub(crate) fn finite(limit: u64) -> Option<u64> {
 macro_rules! record {
     (
         always { $($(#[$doc_always:meta])* $always:ident: $table_always:ty,)+ }
+        of flows, if asked { $($(#[$doc_further:meta])* $further:ident: $table_further:ty,)+ }
         if asked { $($(#[$doc_asked:meta])* $asked:ident: $table_asked:ty,)+ }
     ) => {
         /// Everything that is recorded.
         #[derive(Clone, Debug, Default)]
         pub struct Record {
             $($(#[$doc_always])* pub $always: $table_always,)+
+            $($(#[$doc_further])* pub $further: Option<$table_further>,)+
             $($(#[$doc_asked])* pub $asked: $table_asked,)+
             /// What the summary needs of the flows that it measures.
             pub outcomes: Outcomes,
-            /// For every row of flows, the number of the flow that opened its connection, if some
-            /// connections stay open: a further column.
-            pub connections: Option<Vec<u32>>,
-            /// For every row of flows, how its losses were repaired, if that is asked for: further
-            /// columns.
-            pub repairs: Option<Vec<Repairs>>,
-            /// For every row of flows, how long it took until everything was acknowledged, if that
-            /// is recorded: a further column.
-            pub acknowledged: Option<Optional<u64>>,
-            /// For every row of flows, how long it climbed, if that is recorded: a further column.
-            pub climbing: Option<Optional<u64>>,
         }
 
         impl Record {
             /// The empty record of a run.
             pub fn of(scenario: &Scenario) -> Record {
-                let connections = scenario.leaves_connections_open().then(Vec::new);
-                let repairs = scenario.recording.repairs.then(Vec::new);
-                let acknowledged = scenario.recording.acknowledged.then(Optional::default);
-                let climbing = scenario.recording.climbing.then(Optional::default);
-                Record { connections, repairs, acknowledged, climbing, ..Record::default() }
+                Record {
+                    $($further: <$table_further>::is_recorded(scenario).then(Default::default),)+
+                    ..Record::default()
+                }
             }
 
             /// The names of the tables that every run records.
             pub const ALWAYS: &'static [&'static str] = &[$(stringify!($always)),+];
 
-            /// The names of all tables.
-            pub const TABLES: &'static [&'static str] =
-                &[$(stringify!($always),)+ $(stringify!($asked)),+];
+            /// All tables by their names, with their columns.
+            pub fn kinds() -> Vec<(&'static str, Vec<Kind>)> {
+                vec![
+                    $((stringify!($always), <$table_always>::kinds()),)+
+                    $((stringify!($asked), <$table_asked>::kinds())),+
+                ]
+            }
+
+            /// The further columns of flows, by what asks for them.
+            pub fn further_kinds() -> Vec<(&'static str, Vec<Kind>)> {
+                vec![$((stringify!($further), <$table_further>::kinds())),+]
+            }
 
             /// The names of the tables that a run of the scenario records.
             pub fn tables_of(scenario: &Scenario) -> Vec<&'static str> {
@@ -101,6 +104,14 @@ macro_rules! record {
                     names.push(stringify!($asked));
                 })+
                 names
+            }
+
+            /// Adds the row of a flow.
+            pub fn add(&mut self, flow: &Over<'_>) {
+                self.flows.add(flow);
+                $(if let Some(table) = &mut self.$further {
+                    table.add(flow);
+                })+
             }
 
             /// The number of rows of the longest table.
@@ -116,29 +127,20 @@ macro_rules! record {
                     $(stringify!($asked) => Some(take(&mut self.$asked).columns()),)+
                     _ => None,
                 }?;
-                if let ("flows", Some(connections)) = (name, &mut self.connections) {
-                    columns.push(u32::finish("connection", take(connections)));
-                }
-                if let ("flows", Some(repairs)) = (name, &mut self.repairs) {
-                    columns.extend(Repairs::columns(&take(repairs)));
-                }
-                if let ("flows", Some(times)) = (name, &mut self.acknowledged) {
-                    columns.push(Option::<u64>::finish("acked_ps", take(times)));
-                }
-                if let ("flows", Some(times)) = (name, &mut self.climbing) {
-                    columns.push(Option::<u64>::finish("climbed_ps", take(times)));
-                }
+                $(if let ("flows", Some(table)) = (name, &mut self.$further) {
+                    columns.extend(take(table).columns());
+                })+
                 Some(columns)
             }
 
             /// Bytes of memory of all that has not been taken.
             pub fn bytes(&self) -> u64 {
-                let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
-                let connections = self.connections.as_deref().map_or(0, size_of_val);
-                let repairs = self.repairs.as_deref().map_or(0, size_of_val);
-                let times = [&self.acknowledged, &self.climbing];
-                let times: usize = times.map(|each| each.as_deref().map_or(0, size_of_val)).iter().sum();
-                (tables + self.outcomes.bytes() + connections + repairs + times) as u64
+                let tables: usize = [
+                    $(self.$always.bytes(),)+
+                    $(self.$further.as_ref().map_or(0, <$table_further>::bytes),)+
+                    $(self.$asked.bytes()),+
+                ].iter().sum();
+                (tables + self.outcomes.bytes()) as u64
             }
         }
     };
@@ -152,6 +154,16 @@ record! {
         queues: QueueTable,
         /// Lost packets.
         drops: DropTable,
+    }
+    of flows, if asked {
+        /// Who opened their connections.
+        connections: ConnectionTable,
+        /// How their losses were repaired.
+        repairs: RepairTable,
+        /// How long it took until everything was acknowledged.
+        acknowledged: AckedTable,
+        /// How long they climbed.
+        climbing: ClimbedTable,
     }
     if asked {
         /// Samples of switches as a whole.

@@ -2,7 +2,6 @@
 
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_switch::{Buffer, Fate};
 
 table! {
@@ -17,39 +16,33 @@ table! {
         port: u32,
         /// The queue of the port.
         queue: u32,
-        /// Its number among the switch's arrivals.
+        /// Its number among all arrivals at the switch, from 0, including those without a row.
         arrival: u64,
         /// Its flow.
         flow_id: u32,
         /// Its first byte.
         seq: u64,
-        /// Bytes that it takes in the buffer.
+        /// Its bytes, as the buffer counts them.
         size_bytes: u32,
-        /// Bytes in its queue before it came.
+        /// Bytes in its queue.
         queue_bytes: u64,
-        /// The average of `queue_bytes`.
+        /// Its average (`record.oracle_trace_average`).
         average_queue_bytes: f64,
-        /// Bytes in the switch's buffer before it came.
+        /// Bytes in the buffer.
         occupancy_bytes: u64,
-        /// The average of `occupancy_bytes`.
+        /// Its average.
         average_occupancy_bytes: f64,
-        /// The capacity of the switch's buffer, if it is limited.
+        /// The switch's buffer; null if it is unlimited.
         buffer_bytes: Option<u64>,
         /// The number of the switch's ports.
         ports: u32,
-        /// Whether it was refused or pushed out, 0 or 1. Absent if it was lost for another reason,
-        /// or was still queued at the end.
+        /// 1 if the policy refused it or pushed it out later, 0 if it was sent; null if it was lost
+        /// in another way, or was still waiting at the end of the run.
         dropped: Option<u8>,
-        /// The number of arrivals that it stands for.
+        /// The number of packets that the row stands for.
         weight: u64,
     }
-}
-
-impl OracleTraceTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.oracle_trace.is_some()
-    }
+    recorded if |scenario| scenario.recording.oracle_trace.is_some()
 }
 
 impl OracleTraceRow {

@@ -2,7 +2,6 @@
 
 use super::names::{Class, Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 
 table! {
     /// Samples of ports by class of flow: a row for every class of which the port held a packet.
@@ -13,16 +12,10 @@ table! {
         switch: Name<Switch>,
         /// The port.
         port: u32,
-        /// The class.
+        /// The class of flow.
         class: Name<Class>,
-        /// Bytes held, acks included.
+        /// Bytes held of this class, including acks of its flows.
         bytes: u64,
     }
-}
-
-impl PortClassTable {
-    /// Whether a run of the scenario records this table: ports are sampled.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.port_interval.is_some()
-    }
+    recorded if |scenario| scenario.recording.port_interval.is_some()
 }

@@ -2,7 +2,6 @@
 
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 
 table! {
     /// What ports held, at regular times.
@@ -13,20 +12,19 @@ table! {
         switch: Name<Switch>,
         /// The port.
         port: u32,
-        /// Bytes held.
+        /// Bytes held in all its queues, as the buffer counts them.
         bytes: u64,
-        /// Packets held.
+        /// Packets held, except those in transmission.
         packets: u32,
-        /// The limit that the sharing policy would set for its data queue, if it sets one.
+        /// The threshold that the sharing policy would apply to its data queue if a packet without
+        /// a priority arrived now (under `followlqd` and `credence`, before that packet is
+        /// counted). Under `sp`, and under `edt` and `smartbuf` in a burst, it is the threshold of
+        /// the whole port; under `fab`, that of the flow whose packet came last. Null where there
+        /// is no such limit (`cs`, `lqd`, `harmonic`, `cbm`).
         threshold_bytes: Option<u64>,
-        /// Bytes that it would hold if nothing had ever been lost.
+        /// What the port would hold if it had never lost anything. It is the length of a second,
+        /// unlimited queue that every packet joins and that is served at the same rate.
         unbounded_bytes: u64,
     }
-}
-
-impl PortTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.port_interval.is_some()
-    }
+    recorded if |scenario| scenario.recording.port_interval.is_some()
 }

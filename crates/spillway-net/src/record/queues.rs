@@ -2,7 +2,6 @@
 
 use super::names::{Name, Switch};
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
@@ -18,9 +17,9 @@ table! {
         port: i32,
         /// The queue of the port.
         queue: i32,
-        /// Bytes held.
+        /// Bytes held, as the buffer counts them.
         bytes: u64,
-        /// Packets held.
+        /// Packets held, except those in transmission.
         packets: u32,
     }
 }
@@ -32,19 +31,16 @@ table! {
         time_ps: u64,
         /// The switch.
         switch: Name<Switch>,
-        /// Bytes held.
+        /// Bytes held, as the buffer counts them; where it holds packets until they are sent
+        /// (`release = "end"`), those in transmission too.
         bytes: u64,
-        /// Packets held.
+        /// Packets held, except those in transmission.
         packets: u32,
     }
+    recorded if |scenario| scenario.recording.queue_interval.is_some()
 }
 
 impl SwitchTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        scenario.recording.queue_interval.is_some()
-    }
-
     /// Samples all switches.
     pub fn sample(&mut self, now: Time, switches: &[AnySwitch]) {
         for (switch, any) in (0..).map(Name).zip(switches) {

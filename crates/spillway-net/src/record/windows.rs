@@ -1,7 +1,6 @@
 //! Windows of chosen flows, at regular times.
 
 use super::table::table;
-use crate::scenario::Scenario;
 use spillway_engine::Time;
 use spillway_transport::sender::Sender;
 use spillway_transport::window::Window;
@@ -13,27 +12,22 @@ table! {
         time_ps: u64,
         /// The flow.
         flow_id: u32,
-        /// The congestion window, if the sender has one.
+        /// The congestion window; null for a sender that has none.
         cwnd_bytes: Option<u64>,
-        /// The rate at which packets leave, in bits on the wire, if the sender paces.
+        /// The rate at which its packets leave, in bits on the wire; null for a sender that does
+        /// not pace.
         pace_bps: Option<f64>,
         /// Bytes in flight.
         in_flight_bytes: u64,
         /// Payload that has arrived, each byte counted once.
         delivered_bytes: u64,
-        /// The rate at which payload has arrived since the previous sample (or the start), in bits
-        /// per second.
+        /// Rate of payload arriving since the previous sample, or since the start, in bits per
+        /// second.
         rate_bps: f64,
-        /// The smoothed round trip.
+        /// The smoothed round trip; 0 before the first sample.
         srtt_ps: u64,
     }
-}
-
-impl WindowTable {
-    /// Whether a run of the scenario records this table.
-    pub fn is_recorded(scenario: &Scenario) -> bool {
-        !scenario.recording.window_flows.is_empty()
-    }
+    recorded if |scenario| !scenario.recording.window_flows.is_empty()
 }
 
 impl WindowRow {

@@ -2,8 +2,7 @@
 
 use super::Simulation;
 use crate::event::Kind;
-use crate::record::column::Field;
-use crate::record::{Extra, FlowRow, JobRow, Outcome};
+use crate::record::{Extra, JobRow, Outcome, Over};
 use spillway_engine::Time;
 use spillway_transport::flow::FlowSpec;
 
@@ -33,25 +32,19 @@ impl Simulation {
     fn write_last_row(&mut self, slot: u32) {
         let mut outcome = self.outcome_of(slot);
         let sending = self.hosts.ends.sending(slot);
-        let (flow, sender) = (&sending.flow, sending.sender());
+        let flow = &sending.flow;
+        self.record.add(&Over {
+            id: flow.id,
+            spec: &flow.spec,
+            outcome: &outcome,
+            sender: sending.sender(),
+            receiver: &self.hosts.ends.receiving(slot).receiver,
+            connection: flow.connection,
+            acked_at: (flow.acked_at != Time::MAX).then_some(flow.acked_at),
+            repairs: self.hosts.ends.repairs(slot),
+        });
         let is_endless = flow.spec.size == FlowSpec::ENDLESS;
         let counted = !is_endless && flow.spec.start >= self.scenario.warmup;
-        let receiver = &self.hosts.ends.receiving(slot).receiver;
-        self.record.flows.push(FlowRow::of(flow.id, &flow.spec, &outcome, sender, receiver));
-        if let Some(connections) = &mut self.record.connections {
-            connections.push(flow.connection);
-        }
-        if let Some(repairs) = &mut self.record.repairs {
-            repairs.push(self.hosts.ends.repairs(slot));
-        }
-        if let Some(times) = &mut self.record.acknowledged {
-            let is_known = flow.acked_at != Time::MAX;
-            is_known.then(|| flow.acked_at.since(flow.spec.start).ps()).push(times);
-        }
-        if let Some(times) = &mut self.record.climbing {
-            let climbed = outcome.extra.as_ref().map(|extra| extra.climbed);
-            climbed.filter(|&climbed| climbed != Time::MAX).map(Time::ps).push(times);
-        }
         if counted {
             outcome.base = self.hosts.base.of_flow(&flow.spec, flow.ideal);
             self.record.outcomes.push(outcome);
@@ -160,13 +153,14 @@ mod tests {
         };
         let one = [(0, 1, 960, 5_000)];
         let asked = "record.acknowledged = true";
-        let times = told(asked, "newreno", &one).expect("it is asked for");
+        let times = told(asked, "newreno", &one).expect("it is asked for").acked_ps;
         assert_eq!((times.len(), times.known(0)), (1, Some(42 * US + US / 10)));
         // Two hosts send a packet each to a third: the second one and its ack come 1 us later.
-        let times = told(asked, "newreno", &[(0, 2, 960, 5_000), (1, 2, 960, 5_000)]).unwrap();
+        let times =
+            told(asked, "newreno", &[(0, 2, 960, 5_000), (1, 2, 960, 5_000)]).unwrap().acked_ps;
         assert_eq!([0, 1].map(|row| times.known(row)), [421, 431].map(|t| Some(t * US / 10)));
         // Datagrams are not acknowledged.
-        assert_eq!(told(asked, "udp", &one).unwrap().known(0), None);
+        assert_eq!(told(asked, "udp", &one).unwrap().acked_ps.known(0), None);
         assert_eq!(told("", "newreno", &one), None);
         assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
     }
@@ -239,7 +233,8 @@ mod tests {
             finish(Simulation::new(scenario_of(&text, &list))).record.climbing
         };
         let (asked, qclimb) = ("record.climbing = true", "kind = \"qclimb\", thresholds = []");
-        let climbed = |tagging: &str, bound| told(asked, tagging, bound).unwrap().known(0);
+        let climbed =
+            |tagging: &str, bound| told(asked, tagging, bound).unwrap().climbed_ps.known(0);
         // The third packet begins at byte 1,920.
         for (bound, us) in [(0, 0), (1, 22), (1_920, 23), (1_921, 24), (4_800, 26), (9_600, 26)] {
             assert_eq!(climbed(qclimb, bound), Some(us * US), "{bound} B");
@@ -260,7 +255,7 @@ mod tests {
             let head = "duration = \"10us\"\nstop = \"27500ns\"\nrecord.climbing = true";
             let tagging = "tagging = { kind = \"qclimb\", thresholds = [], acks = \"with-first\" }";
             let run = finish(Simulation::new(scenario_of(&text(head, "newreno", tagging), &list)));
-            let climbed = run.record.climbing.unwrap().known(0);
+            let climbed = run.record.climbing.unwrap().climbed_ps.known(0);
             (climbed, run.record.outcomes[0].climbed().ps())
         };
         assert_eq!(told(960), (Some(22 * US), 22 * US));
