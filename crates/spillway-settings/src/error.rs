@@ -15,7 +15,11 @@ pub enum ErrorKind {
     MissingKey,
     /// The value is of another type, out of range, or a name that is not known.
     WrongValue,
-    /// Anything else: values that do not go together, files, limits.
+    /// A file that the key names cannot be read, or has wrong contents.
+    File,
+    /// More than one of the scenario's limits, or the simulator, allows.
+    Limit,
+    /// Anything else: values that do not go together.
     Other,
 }
 
@@ -28,6 +32,8 @@ impl ErrorKind {
             ErrorKind::UnusedKey => "unused-key",
             ErrorKind::MissingKey => "missing-key",
             ErrorKind::WrongValue => "wrong-value",
+            ErrorKind::File => "file",
+            ErrorKind::Limit => "limit",
             ErrorKind::Other => "other",
         }
     }

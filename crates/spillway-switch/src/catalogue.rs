@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::cost::Cost;
 use crate::scheduling::{Fifo, RoundRobin, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Files, Key, Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Files, Key, Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -123,7 +123,10 @@ impl Environment {
         key: &str,
         name: &str,
     ) -> Result<Arc<[u8]>, SettingsError> {
-        let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
+        let refused = |why| {
+            let problem = format!("{name}: it cannot be read: {why}");
+            section.error(key, problem).of(ErrorKind::File)
+        };
         self.files.read(section, key, name).map_err(refused)
     }
 
@@ -135,7 +138,10 @@ impl Environment {
         key: &str,
         name: &str,
     ) -> Result<Arc<[u8]>, SettingsError> {
-        let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
+        let refused = |why| {
+            let problem = format!("{name}: it cannot be read: {why}");
+            section.error(key, problem).of(ErrorKind::File)
+        };
         self.files.records(kind, section, key, name).map_err(refused)
     }
 

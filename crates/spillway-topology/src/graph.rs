@@ -51,7 +51,9 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     section.leave_out("file");
     let (topology, tables) = match file {
         None if !TABLES.iter().any(|key| section.has(key)) => {
-            return Err(section.error("file", format!("missing; expected {takes}")));
+            return Err(section
+                .error("file", format!("missing; expected {takes}"))
+                .of(ErrorKind::MissingKey));
         }
         None => read_tables(section)?,
         Some(_) if TABLES.iter().any(|key| section.has(key)) => {
@@ -73,10 +75,12 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
 }
 
 fn open(section: &Section, path: &Path, name: &str) -> Result<Section> {
-    let text = read_whole_text(path)
-        .map_err(|error| section.error("file", format!("cannot read {name:?}: {error}")))?;
-    let table = parse(&text)
-        .map_err(|error| section.error("file", format!("{name:?} is not valid TOML: {error}")))?;
+    let text = read_whole_text(path).map_err(|error| {
+        section.error("file", format!("cannot read {name:?}: {error}")).of(ErrorKind::File)
+    })?;
+    let table = parse(&text).map_err(|error| {
+        section.error("file", format!("{name:?} is not valid TOML: {error}")).of(ErrorKind::File)
+    })?;
     Ok(Section::new("", table))
 }
 

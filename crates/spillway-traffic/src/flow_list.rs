@@ -32,7 +32,7 @@ use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use spillway_engine::Time;
 use spillway_settings::quantity::MOST_BYTES;
-use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, Section, SettingsError, nearest_name};
 use spillway_switch::packet::NO_PRIORITY;
 use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ impl FlowListParams {
 
         let named = |problem: String| format!("{file}: {problem}");
         let list = List::read(section, &file, context)
-            .map_err(|problem| section.error("file", named(problem)))?;
+            .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
         let classes = list.classes();
         if classes.iter().any(|class| class.trim().is_empty()) {
             return Err(section.error("file", named("a class has no name".into())));
@@ -102,7 +102,7 @@ impl FlowListParams {
         }
         if classes.len() > MOST_CLASSES {
             let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
-            return Err(section.error("file", named(problem)));
+            return Err(section.error("file", named(problem)).of(ErrorKind::File));
         }
         if let Some(class) = only_class.as_deref().filter(|class| !classes.contains(class)) {
             let hint = nearest_name(class, classes.iter().copied());
@@ -116,8 +116,9 @@ impl FlowListParams {
             if only_class.is_some() && only_class.as_deref() != class {
                 continue;
             }
-            let mut flow =
-                list.flow(row, &label).map_err(|problem| section.error("file", named(problem)))?;
+            let mut flow = list
+                .flow(row, &label)
+                .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
             if only_class.is_none() {
                 let place = class.and_then(|class| classes.binary_search(&class).ok());
                 flow.class += place.unwrap_or(0) as u16;
@@ -150,7 +151,7 @@ impl FlowListParams {
         }
         let graph = list
             .graph(&flows, &rows, context.duration)
-            .map_err(|problem| section.error("file", named(problem)))?;
+            .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
         if let Some(graph) = &graph {
             flows = graph.first().collect();
         }

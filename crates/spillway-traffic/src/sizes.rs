@@ -160,10 +160,13 @@ impl Sizes {
             }
         }
         let file = files.text(section, "sizes", text).map_err(|error| {
-            section.error("sizes", format!("cannot read {}: {error}", path.display()))
+            section
+                .error("sizes", format!("cannot read {}: {error}", path.display()))
+                .of(ErrorKind::File)
         })?;
-        let cdf = Cdf::parse(&file)
-            .map_err(|error| section.error("sizes", format!("{}: {error}", path.display())))?;
+        let cdf = Cdf::parse(&file).map_err(|error| {
+            section.error("sizes", format!("{}: {error}", path.display())).of(ErrorKind::File)
+        })?;
         Ok(Sizes::Drawn(Arc::new(cdf)))
     }
 

@@ -31,7 +31,9 @@ class ScenarioError(SpillwayError, ValueError):
     `path` is the dotted path of the wrong key, such as `switch.sharing.alpha`; it is empty if no
     key is to blame. `kind` is "unknown-key" (no such key, section or element), "unknown-place" (a
     switch or host in the path that is not there), "unused-key" (it needs another setting),
-    "missing-key", "wrong-value" (of another type, out of range, or an unknown name), or "other".
+    "missing-key", "wrong-value" (of another type, out of range, or an unknown name), "file" (the
+    file that it names cannot be read, or is wrong), "limit" (too much for the scenario's limits, or
+    for the simulator), or "other".
     """
 
     def __init__(

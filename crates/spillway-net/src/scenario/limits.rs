@@ -8,7 +8,7 @@ use super::NicSettings;
 use super::Result;
 use crate::event::{MOST_FLOWS, MOST_LINES};
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError, Table, Value};
+use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value};
 use spillway_switch::packet::PACKET_BYTES;
 use spillway_topology::Topology;
 use spillway_traffic::Source;
@@ -82,7 +82,7 @@ impl Limits {
             return Ok(());
         }
         let problem = format!("{lines} lines, two for each link: more than {MOST_LINES}");
-        Err(SettingsError::new("topology", problem))
+        Err(SettingsError::new("topology", problem).of(ErrorKind::Limit))
     }
 
     /// Refuses too many samples: `things` at every interval until `end`.
@@ -192,7 +192,7 @@ impl Limits {
             _ => format!("{}B", self.memory),
         };
         let hint = format!("if that is meant, raise limits.{key}, which is {limit}");
-        SettingsError::new(path, problem).hint(hint)
+        SettingsError::new(path, problem).of(ErrorKind::Limit).hint(hint)
     }
 }
 

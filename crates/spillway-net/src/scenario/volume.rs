@@ -2,8 +2,8 @@
 
 use super::Result;
 use spillway_engine::Rate;
-use spillway_settings::SettingsError;
 use spillway_settings::quantity::LONGEST;
+use spillway_settings::{ErrorKind, SettingsError};
 use spillway_topology::Topology;
 use spillway_topology::ideal::Packets;
 use spillway_traffic::Source;
@@ -33,8 +33,8 @@ impl Volume {
     /// too much payload altogether.
     pub fn add(&mut self, source: &Source, transport: &Transport) -> Result<()> {
         let expected = source.expected();
-        let refuse =
-            |problem| Err(SettingsError::new(format!("traffic.{}", source.name()), problem));
+        let path = format!("traffic.{}", source.name());
+        let refuse = |problem| Err(SettingsError::new(path.as_str(), problem).of(ErrorKind::Limit));
         let size = expected.largest;
         let packets = Packets::of(size.max(1), transport.mss, transport.header);
         let bytes = packets.count.saturating_mul(packets.full);
