@@ -3,7 +3,7 @@
 
 use super::flows::Over;
 use super::table::table;
-use spillway_transport::orders::OrderCounts;
+use spillway_transport::recovery::orders::OrderCounts;
 
 /// What a flow lost, and what that led to. The last five counts exist only if losses are found by
 /// the order of packets (`loss_detection = "per-priority"`). The simulator knows them, but no

@@ -16,7 +16,7 @@
 //!   that it was before it asks (`TcpTxBuffer::SetSentListLost`).
 //! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
 //!   is in flight, except the end of a flow. But a reduction for a mark begins with a segment.
-//! - A reduction differs as [`ReductionRule::Ns3`](crate::reduction::ReductionRule::Ns3)
+//! - A reduction differs as [`ReductionRule::Ns3`](crate::recovery::reduction::ReductionRule::Ns3)
 //!   tells, and DCTCP's growth and cuts as its head does.
 //!
 //! `tests/follows_ns3.rs` gives it the acks of senders of ns-3: it sends the same segments.

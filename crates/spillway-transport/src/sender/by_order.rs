@@ -3,7 +3,7 @@
 
 use super::{AckSegment, Detector, Phase, Piece, Sender};
 use crate::ClosedLoop;
-use crate::orders::{OrderCounts, Orders};
+use crate::recovery::orders::{OrderCounts, Orders};
 use spillway_switch::packet::NO_PRIORITY;
 
 /// The state of a sender that finds losses by the order of its packets.

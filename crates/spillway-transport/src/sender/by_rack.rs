@@ -3,7 +3,7 @@
 
 use super::{AckSegment, Detector, Phase, Piece, Sender, Timer};
 use crate::ClosedLoop;
-use crate::rack::{Rack, RackAck};
+use crate::recovery::rack::{Rack, RackAck};
 use spillway_engine::Time;
 
 /// The state of a sender that finds losses by time.

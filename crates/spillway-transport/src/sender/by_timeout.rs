@@ -11,7 +11,7 @@
 
 use super::{AckSegment, Detector, Piece, Sender};
 use crate::Access;
-use crate::timeouts::{Remaining, Timeouts};
+use crate::recovery::{Remaining, Timeouts};
 use crate::window::{Ack, CongestionControl};
 use spillway_engine::Time;
 

@@ -5,7 +5,7 @@ use super::by_order::ByOrder;
 use super::by_rack::ByRack;
 use super::by_timeout::ByTimeout;
 use crate::ranges::Range;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::scoreboard::Scoreboard;
 use crate::{Access, ClosedLoop, LossDetection};
 use spillway_engine::Time;
 

@@ -2,7 +2,7 @@
 
 use super::{AtOnce, Phase, Sender};
 use crate::ClosedLoop;
-use crate::reduction::ReductionRule;
+use crate::recovery::reduction::ReductionRule;
 
 impl Sender {
     /// Whether a recovery is under way, and whether the ack that was just handled ends it.

@@ -2,7 +2,7 @@
 //! (`__tcp_transmit_skb`, `tcp_enter_cwr`).
 
 use super::{Phase, Piece, Sender};
-use crate::reduction::ReductionRule;
+use crate::recovery::reduction::ReductionRule;
 use crate::{ClosedLoop, window::CongestionControl};
 use spillway_engine::Time;
 

@@ -4,9 +4,9 @@
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
-use crate::rack::RackAck;
-use crate::rack::naive::{Naive as Rack, Segment};
 use crate::receiver::AckFields;
+use crate::recovery::rack::RackAck;
+use crate::recovery::rack::naive::{Naive as Rack, Segment};
 use crate::tests::{access, closed_loop};
 use proptest::prelude::*;
 

@@ -9,7 +9,7 @@ use super::super::tests::{access, closed_loop};
 use super::*;
 use crate::Transport;
 use crate::control::Congestion;
-use crate::orders::OrderCounts;
+use crate::recovery::orders::OrderCounts;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
 fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {

@@ -28,7 +28,7 @@ pub struct Timeouts {
 
 impl Timeouts {
     /// Reads the settings.
-    pub(super) fn read(section: &mut Section) -> Result<Timeouts, SettingsError> {
+    pub(crate) fn read(section: &mut Section) -> Result<Timeouts, SettingsError> {
         let rto = section.quantity(
             "rto",
             "3rtt",

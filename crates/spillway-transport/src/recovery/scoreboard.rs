@@ -6,8 +6,8 @@
 //! one are lost too, and HighRxt is one number. Segments start at multiples of the full payload, so
 //! lost data is retransmitted segment by segment.
 
-use super::ranges::{Range, Ranges};
-use super::receiver::SackBlocks;
+use crate::ranges::{Range, Ranges};
+use crate::receiver::SackBlocks;
 
 /// The data sent so far: its bounds, and what of it has arrived, is lost or was retransmitted.
 /// Fields that every ack needs come first.

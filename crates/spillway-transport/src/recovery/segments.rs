@@ -1,6 +1,6 @@
 //! The segments of a flow, for senders that decide for each segment whether it is lost.
 
-use super::ranges::Range;
+use crate::ranges::Range;
 use std::collections::VecDeque;
 
 /// A segment that has not been acknowledged cumulatively.

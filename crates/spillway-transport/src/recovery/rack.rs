@@ -12,8 +12,8 @@
 //! segments behind a gap. A duplicate reported by the receiver (D-SACK) adds one to `reo_wnd_mult`,
 //! at most once per round trip; this lasts for 16 recoveries.
 
-use super::ranges::Range;
 use super::segments::Segments;
+use crate::ranges::Range;
 use spillway_engine::Time;
 
 /// When a segment was sent.

@@ -19,8 +19,8 @@
 //! are served by strict priority and none is paused. Where packets are sprayed, or a failure moves
 //! a flow to another path, a packet may be taken to be lost that is only late.
 
-use super::ranges::Range;
 use super::segments::Segments;
+use crate::ranges::Range;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 

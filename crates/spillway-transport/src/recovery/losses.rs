@@ -1,8 +1,8 @@
 //! How a sender finds losses and retransmits: settings common to all congestion controllers.
 
-use super::receiver::EcnEcho;
 use super::reduction::ReductionRule;
-use super::size;
+use crate::receiver::EcnEcho;
+use crate::size;
 use spillway_settings::{Section, SettingsError};
 
 /// How a sender finds losses.
@@ -67,11 +67,11 @@ impl Losses {
     const OF_ORDER: [&'static str; 2] = ["or_worse", "number_bytes"];
 
     /// The settings of a sender that learns of losses by NACKs.
-    pub(super) const BY_NACKS: Losses =
+    pub(crate) const BY_NACKS: Losses =
         Losses { detection: LossDetection::Nacks, ..Losses::BY_TIMEOUTS };
 
     /// The settings of a sender that learns of losses by timeouts alone.
-    pub(super) const BY_TIMEOUTS: Losses = Losses {
+    pub(crate) const BY_TIMEOUTS: Losses = Losses {
         detection: LossDetection::Timeout,
         dupthresh: 1,
         partial_acks_tell: false,
@@ -97,7 +97,7 @@ impl Losses {
 
     /// Reads the settings, for a sender with a window or a pace (`is_paced`). Keys that mean
     /// nothing with the chosen loss detection, or with a pace, are refused.
-    pub(super) fn read(
+    pub(crate) fn read(
         section: &mut Section,
         echo: EcnEcho,
         is_paced: bool,
@@ -233,7 +233,7 @@ impl Losses {
     }
 
     /// Refuses a key if it is given.
-    pub(super) fn refuse(section: &Section, key: &str, why: &str) -> Result<(), SettingsError> {
+    pub(crate) fn refuse(section: &Section, key: &str, why: &str) -> Result<(), SettingsError> {
         if section.has(key) {
             return Err(section.error(key, format!("means nothing {why}")));
         }

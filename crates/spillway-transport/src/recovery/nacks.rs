@@ -9,8 +9,8 @@
 //!   Shenker, "Revisiting Network Support for RDMA", SIGCOMM 2018 (IRN), sections 3.1, 3.2 and 4.1.
 //!   doi:10.1145/3230543.3230557
 
-use super::Losses;
-use super::receiver::InOrderRule;
+use crate::Losses;
+use crate::receiver::InOrderRule;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BdpSize, RttTime};
 use spillway_settings::{Section, SettingsError};
@@ -78,7 +78,7 @@ impl Nacks {
 
     /// Reads the settings. `None` if losses are found and repaired as by TCP. Keys that mean
     /// nothing with the chosen way are refused.
-    pub(super) fn read(section: &mut Section) -> Result<Option<Nacks>, SettingsError> {
+    pub(crate) fn read(section: &mut Section) -> Result<Option<Nacks>, SettingsError> {
         let meaning = "how losses are told and repaired: as by TCP, as `loss_detection` says; or in \
                        NACKs, as by RDMA's NICs, which go back to the first gap or send only what is \
                        missing (IRN)";
