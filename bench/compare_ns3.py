@@ -38,7 +38,7 @@ SPINES = 8
 WIRE = ("transport.header=54B", "transport.ack_size=54B", "transport.handshake=true")
 # As its sockets behave: no bound on the window of a flow that its own NIC slows down, and recovery
 # by proportional rate reduction.
-SOCKETS = ("transport.host_backlog=unlimited", "transport.reduction=proportional-ns3")
+SOCKETS = ("transport.host_backlog=unlimited", "transport.recovery.reduction=proportional-ns3")
 # As the queue discs of switches' ports, where ns-3's hosts have them too (`--hosts-mark`).
 HOSTS = ("nic.aqm={ kind = 'ecn', threshold = '70pkt' }", "nic.queue_limit=1000pkt")
 # Beside the yardstick: all that leaf-spine-128 has. ns-3 would need an hour.

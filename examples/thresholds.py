@@ -34,7 +34,7 @@ mss = "1460B"
 header = "40B"
 ack_size = "40B"
 initial_window = "70pkt"
-min_rto = "20ms"
+recovery.min_rto = "20ms"
 [[traffic]]
 name = "all"
 kind = "poisson"

@@ -222,7 +222,7 @@ def test_a_load_that_only_uplinks_cannot_carry_is_warned_of(command):
 
 
 def test_a_least_timeout_of_hundreds_of_base_rtts_is_shown(command):
-    shown = command("show", TINY, "--set", "transport.min_rto=10ms").out
+    shown = command("show", TINY, "--set", "transport.recovery.min_rto=10ms").out
     assert "min_rto is 10.0 ms, 397 base RTTs: a loss that only a" in " ".join(shown.split())
     assert "base RTTs" not in command("show", TINY).out
 

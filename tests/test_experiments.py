@@ -120,7 +120,7 @@ def test_another_duration_is_another_set_beside_the_old(tmp_path, counted):
         (["switch.buffer=50KB"], "switch.buffer = 60KB, not 50KB"),
         (["name=other"], "name = tiny, not other"),
         (["traffic.background.load=0.1"], "traffic.background.load = 0.5, not 0.1"),
-        (["transport.min_rto=7ms"], "transport.min_rto = 1ms, not 7ms"),
+        (["transport.recovery.min_rto=7ms"], "transport.recovery.min_rto = 1ms, not 7ms"),
     ],
 )
 def test_another_scenario_is_refused_by_name(tmp_path, counted, more, error):

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
         ("transport.tagging.thresholds", "transport.tagging.thresholds"),
         ("traffic.web.load", "traffic.NAME.load"),
         ("traffic.load", "traffic.NAME.load"),
-        ("traffic.web.min_rto", "transport.min_rto"),
+        ("traffic.web.recovery.min_rto", "transport.recovery.min_rto"),
         ("traffic.web.tagging.levels", "transport.tagging.levels"),
         ("traffic.web.bound.least", "traffic.NAME.bound.least"),
         ("event.0.at", "event.N.at"),
@@ -90,7 +90,7 @@ def test_forms_tell_kinds_defaults_bounds_and_changes():
     [
         ("switch.alpha", "`switch.sharing.alpha`"),
         ("switch.aqm.treshold", "did you mean `switch.aqm.threshold`"),
-        ("transprot.min_rto", "did you mean `transport.min_rto`"),
+        ("transprot.min_rto", "did you mean `transport.recovery.min_rto`"),
         ("q" * 30, "spillway list --find"),
         ("", "spillway list --find"),
     ],

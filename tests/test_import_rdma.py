@@ -138,8 +138,9 @@ def test_no_key_is_passed_over(tmp_path, scheme):
 )
 def test_schemes_become_transports(tmp_path, scheme, keys):
     transport = imported(tmp_path, star(3), LONE, **scheme).scenario["transport"]
-    losses = {"retransmit": "go-back-n", "ack_timeout": "none", "old_packets": "silent"}
-    assert {key: transport[key] for key in keys | losses} == keys | losses
+    losses = {"kind": "go-back-n", "ack_timeout": "none", "old_packets": "silent"}
+    assert {key: transport[key] for key in keys} == keys
+    assert transport["recovery"] == {**losses, "nack_interval": "500us"}
 
 
 def test_a_leaf_spine_has_tiers_paths_and_thresholds_by_rate(tmp_path):
@@ -266,7 +267,7 @@ def test_plain_has_none_of_its_ways(command, tmp_path):
     assert command("import", "rdma", "in", "--out", "p.toml", "--plain").status == 0
     scenario = tomllib.loads((tmp_path / "p.toml").read_text())
     assert not {"completion", "routing"} & set(scenario) and "whole_ns" not in scenario["topology"]
-    assert not {"old_packets", "ack_timeout"} & set(scenario["transport"])
+    assert scenario["transport"]["recovery"] == "go-back-n"
     assert not {"headroom", "frame"} & set(scenario["switch"]["pfc"])
 
 
@@ -310,7 +311,7 @@ def test_a_fork_without_pauses_repairs_by_irn(tmp_path):
     scenario = found.scenario
     assert scenario["switch"]["pfc"]["obeyed"] is False and scenario["record"] == {}
     transport = scenario["transport"]
-    assert transport["retransmit"] == "selective" and "ack_timeout" not in transport
+    assert transport["recovery"] == "selective"
     # As much as the network carries in a round trip: 52,000 bytes.
     assert transport["window"] == "52KB"
     # Ten seconds after the last flow may begin; the run begins at second 2.

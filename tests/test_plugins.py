@@ -243,7 +243,7 @@ def test_keys_of_another_transport_go_and_common_ones_stay():
     drops = r"transport\.alpha0 is set, but transport\.kind=my-dctcp after it drops it"
     with pytest.warns(spillway.ScenarioWarning, match=drops):
         resolved = scenario.set("transport.alpha0=0.5", "transport.kind=my-dctcp").resolved
-    assert resolved["transport"]["min_rto"] == "1ms"
+    assert resolved["transport"]["recovery"]["min_rto"] == "1ms"
     assert resolved["transport"]["ecn"] is True
     assert resolved["transport"]["g"] == 0.0625
     assert "alpha0" not in resolved["transport"]
@@ -261,8 +261,9 @@ def test_a_section_of_traffic_may_change_its_transport():
     own = scenario.plug(plugins.MyDctcp).set("traffic.2.transport=my-dctcp").resolved
     assert own["traffic"][2]["g"] == 0.0625
     # Of what it had given itself, common keys stay.
-    own = scenario.set("traffic.dctcp.min_rto=3ms", "traffic.dctcp.transport=cubic").resolved
-    assert own["traffic"][1]["min_rto"] == "3ms" and "alpha0" not in own["traffic"][1]
+    given = ("traffic.dctcp.recovery.min_rto=3ms", "traffic.dctcp.transport=cubic")
+    section = scenario.set(*given).resolved["traffic"][1]
+    assert section["recovery"]["min_rto"] == "3ms" and "alpha0" not in section
 
 
 def test_decisions_show_the_threshold():
@@ -406,7 +407,8 @@ def test_a_tagger_sees_a_flow_that_timeouts_have_taken_back(
         "transport": {
             "kind": "newreno",
             **{"mss": "960B", "header": "40B", "ack_size": "50B", "initial_window": "1pkt"},
-            **{"initial_rto": "1ms", "min_rto": "1ms", "tagging": "taken-back"},
+            "recovery": {"initial_rto": "1ms", "min_rto": "1ms"},
+            "tagging": "taken-back",
         },
         "traffic": [{"name": "list", "kind": "flows", "file": "list.parquet"}],
         "event": [
@@ -456,7 +458,7 @@ def test_a_tagger_that_lets_packets_overtake_warns_where_gaps_are_losses(monkeyp
     with pytest.warns(spillway.ScenarioWarning, match="later packets of a flow overtake earlier"):
         scenario.read()
     # Any warning is an error in tests.
-    assert scenario.set("transport.loss_detection=per-priority").read().warnings == []
+    assert scenario.set("transport.recovery=per-priority").read().warnings == []
 
 
 def test_the_command_line_takes_taggers(command):

@@ -111,7 +111,9 @@ def test_another_kind_keeps_only_the_keys_that_it_knows():
     with pytest.warns(spillway.ScenarioWarning, match=drops) as caught:
         newreno = resolved(*own, "transport.kind=newreno")["transport"]
     assert len(caught) == 1
-    assert newreno["ack_every"] == 2 and newreno["min_rto"] == "1ms" and "g" not in newreno
+    assert (
+        newreno["ack_every"] == 2 and newreno["recovery"]["min_rto"] == "1ms" and "g" not in newreno
+    )
     star = ["topology.host_rate=25Gbps", "topology.kind=star", "topology.hosts=6"]
     anywhere = ["traffic.background.destinations=uniform", "traffic.background.load_of=host"]
     network = resolved(*star, *anywhere, "traffic.queries.senders=any")["topology"]
@@ -149,9 +151,9 @@ def test_another_kind_of_transport_drops_the_keys_of_traffic_that_follows_it():
 
 def test_a_key_without_a_value_is_unset():
     given = resolved()
-    assert given["transport"]["min_rto"] == "1ms"
-    assert resolved("transport.min_rto=")["transport"]["min_rto"] == "10ms"
-    assert resolved({"transport.min_rto": None})["transport"]["min_rto"] == "10ms"
+    assert given["transport"]["recovery"]["min_rto"] == "1ms"
+    for unset in ("transport.recovery.min_rto=", {"transport.recovery.min_rto": None}):
+        assert resolved(unset)["transport"]["recovery"]["min_rto"] == "10ms"
     assert len(resolved("traffic.queries=")["traffic"]) == len(given["traffic"]) - 1
     assert resolved("name=")["name"] == "unnamed"
     with pytest.raises(ScenarioError, match=r'^name: "" is not valid; expected a name'):
@@ -298,7 +300,7 @@ def test_facts_follow_from_the_scenario():
     # 1 ms.
     assert facts["min_rto_us"] == 1_000
     assert facts["min_rto_base_rtts"] == pytest.approx(1_000 / 25.2)
-    slow = ["traffic.queries.min_rto=4ms", "traffic.background.transport=udp"]
+    slow = ["traffic.queries.recovery.min_rto=4ms", "traffic.background.transport=udp"]
     assert Scenario.load(TINY).set(*slow).facts["min_rto_us"] == 4_000
     clock = Scenario.load(TINY).set("transport.kind=udp").facts
     assert (clock["min_rto_us"], clock["min_rto_base_rtts"]) == (None, None)

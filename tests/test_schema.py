@@ -146,10 +146,10 @@ def test_what_is_told_beside_the_core_is_needed():
 
 
 def test_keys_have_meanings_and_defaults():
-    transport = json_schema()["$defs"]["transport.dctcp"]["properties"]
-    assert transport["min_rto"]["default"] == "10ms"
-    assert transport["min_rto"]["description"].startswith("The least retransmission timeout. ")
-    assert transport["kind"]["const"] == "dctcp"
+    recovery = json_schema()["$defs"]["transport.recovery.sack"]["properties"]
+    assert recovery["min_rto"]["default"] == "10ms"
+    assert recovery["min_rto"]["description"].startswith("The least retransmission timeout. ")
+    assert recovery["kind"]["const"] == "sack"
     switch = json_schema()["$defs"]["switch"]["properties"]
     assert switch["sharing"]["default"] == "cs"
     assert "default" not in json_schema()["properties"]["duration"]
@@ -161,7 +161,7 @@ def test_keys_have_meanings_and_defaults():
         ({"topology": {"kind": "star", "leaves": 2}}, "'leaves' was unexpected"),
         ({"switch": {"sharing": {"kind": "dt", "alhpa": 1}}}, "'alhpa' was unexpected"),
         ({"switch": {"leaf": {"aqm": {"kind": "ecn", "threshold": 9}}}}, "9 is not of type"),
-        ({"transport": {"min_rto": "5"}}, "'5' does not match"),
+        ({"transport": {"recovery": {"min_rto": "5"}}}, "'5' does not match"),
         ({"traffic": [{"name": "t", "kind": "poisson", "load": 1}]}, "'sizes' is a required"),
         ({"event": [{"at": "1us", "a": "leaf0"}]}, "'b' is a required"),
     ],

@@ -82,20 +82,20 @@ def test_a_value_with_a_key_behind_a_slash_is_quoted(tmp_path):
 
 
 def test_an_empty_value_among_others_unsets_the_key():
-    found = variants("transport.min_rto=,2ms")
+    found = variants("transport.recovery.min_rto=,2ms")
     assert [variant.label for variant in found] == ["min_rto=unset", "min_rto=2ms"]
-    assert found[0].assignments == ("transport.min_rto=",)
-    assert variants({"transport.min_rto": [None, "2ms"]}) == found
-    assert variants({"transport.min_rto": ",2ms"}) == found
-    for text in ("transport.min_rto=", "transport.min_rto= , "):
+    assert found[0].assignments == ("transport.recovery.min_rto=",)
+    assert variants({"transport.recovery.min_rto": [None, "2ms"]}) == found
+    assert variants({"transport.recovery.min_rto": ",2ms"}) == found
+    for text in ("transport.recovery.min_rto=", "transport.recovery.min_rto= , "):
         with pytest.raises(spillway.ScenarioError, match="is not of the form key=value,value"):
             variants(text)
     with pytest.raises(spillway.ScenarioError, match="min_rto is unset twice"):
-        variants("transport.min_rto=,2ms,")
+        variants("transport.recovery.min_rto=,2ms,")
 
 
 def test_a_key_may_be_unset_in_one_variant(tmp_path):
-    vary = {"transport.min_rto": ["2ms", None]}
+    vary = {"transport.recovery.min_rto": ["2ms", None]}
     sweep = spillway.sweep(TINY, vary=vary, set=["duration=1ms"], out=tmp_path / "out")
     labels = [variant.label for variant, _ in sweep.results]
     assert labels == ["min_rto=2ms", "min_rto=unset"]

@@ -199,7 +199,9 @@ def test_the_scenario_s_own_values_are_known():
     assert outside.default() is None
     assert outside.own == {"switch.sharing.alpha": "0.5"}
     assert space("switch.sharing=abm,lqd").default() is None
-    assert space("transport.max_rto=1s,2s").default() == {"transport.max_rto": "1s"}
+    assert space("transport.recovery.max_rto=1s,2s").default() == {
+        "transport.recovery.max_rto": "1s"
+    }
 
 
 def test_what_a_choice_drops_is_not_the_scenario_s_own():

@@ -170,9 +170,10 @@ def lone(**more):
     return spillway.Scenario({"duration": "100us", "topology": star, "traffic": [traffic], **more})
 
 
-@pytest.mark.parametrize("key", ["rto", "rto_low", "rto_high"])
+@pytest.mark.parametrize("key", ["rto", "recovery.rto_low", "recovery.rto_high"])
 def test_multiples_of_a_round_trip_that_no_path_has_are_refused(key):
-    selective = {"kind": "dcqcn", "base_rtt": "network", "retransmit": "selective", key: "3rtt"}
+    recovery = {"kind": "selective", key.removeprefix("recovery."): "3rtt"}
+    selective = {"kind": "dcqcn", "base_rtt": "network", "recovery": recovery}
     star = {"kind": "star", "hosts": 2, "base_rtt": "1ns"}
     scenario = lone(topology=star, transport={"kind": "pfabric"} if key == "rto" else selective)
     with pytest.raises(ScenarioError, match=rf"transport\.{key}: 3ns is not valid") as raised:

@@ -101,8 +101,9 @@ def presets(entry: Json) -> str:
 def _resolved(kind: str, **given: str) -> Json:
     """A transport with all of its keys."""
     whole = spillway.Scenario({**BASE, "transport": {"kind": kind, **given}}).resolved
-    values: Json = whole["transport"]
-    return values
+    values: Json = dict(whole["transport"])
+    recovery: Json = values.pop("recovery", {})
+    return values | {f"recovery.{name}": value for name, value in recovery.items()}
 
 
 BASE: Json = {"duration": "1ms", "topology": {"kind": "star"}}

@@ -147,7 +147,7 @@ def flat(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved scenario by dotted keys: `traffic.NAME.load`; of switches by tier, `leaf.buffer`.
 
     Which algorithm it is (`kind`) has the key of its section: `leaf.sharing`. Every traffic section
-    has what its senders do, `traffic.NAME.min_rto`, wherever that is set.
+    has what its senders do, `traffic.NAME.recovery.min_rto`, wherever that is set.
     """
     tree = copy.deepcopy(dict(scenario))
     switch = tree.pop("switch")
@@ -159,15 +159,16 @@ def flat(scenario: Mapping[str, Any]) -> dict[str, Any]:
         section["name"]: section if "transport" in section else {**senders, **section}
         for section in tree["traffic"]
     }
-    return dict(_leaves(tree))
+    return dict(leaves(tree))
 
 
-def _leaves(tree: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of a table by dotted keys. Which algorithm it is (`kind`) has the table's key."""
     for name, value in tree.items():
         path = f"{within}{name}"
         # A table of models is one value.
         if isinstance(value, Mapping) and name != "model":
-            yield from _leaves(value, f"{path}.")
+            yield from leaves(value, f"{path}.")
         else:
             yield path.removesuffix(".kind"), value
 

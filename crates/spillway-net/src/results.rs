@@ -11,7 +11,7 @@ use spillway_settings::{Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
-use spillway_transport::tagging;
+use spillway_transport::{recovery, tagging};
 use std::collections::BTreeMap;
 use std::iter::zip;
 
@@ -42,11 +42,17 @@ pub fn all() -> Numbers {
         .flat_map(|(room, ids, results)| zip(ids, results).map(move |(id, n)| (room, *id, *n)));
     let transports =
         spillway_transport::KINDS.iter().map(|kind| ("transport", kind.id, kind.results));
+    let recoveries = recovery::KINDS.iter().map(|kind| ("recovery", kind.id, kind.results));
     let taggers = tagging::KINDS.iter().map(|kind| ("tagging", kind.id, kind.results));
     let traffics = spillway_traffic::KINDS.iter().map(|kind| ("traffic", kind.id, kind.results));
     let topologies =
         spillway_topology::KINDS.iter().map(|kind| ("topology", kind.id, kind.results));
-    let of_rooms = policies.chain(transports).chain(taggers).chain(traffics).chain(topologies);
+    let of_rooms = policies
+        .chain(transports)
+        .chain(recoveries)
+        .chain(taggers)
+        .chain(traffics)
+        .chain(topologies);
     let engine = ("engine".to_string(), ENGINE);
     of_rooms.map(|(room, id, n)| (format!("{room}.{id}"), n)).chain([engine]).collect()
 }
@@ -116,6 +122,7 @@ mod tests {
             "aqm.none",
             "aqm.red",
             "engine",
+            "recovery.sack",
             "scheduling.fifo",
             "scheduling.strict",
             "sharing.dt",

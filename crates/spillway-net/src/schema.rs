@@ -6,7 +6,7 @@ use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
-use spillway_transport::{Transport, tagging};
+use spillway_transport::{Transport, recovery, tagging};
 use std::path::Path;
 
 /// What a section takes.
@@ -111,6 +111,9 @@ pub fn schema() -> Vec<Section> {
     };
     for kind in spillway_transport::KINDS {
         add("transport", kind.id, Transport::keys(kind.id));
+    }
+    for kind in recovery::KINDS {
+        add("transport.recovery", kind.id, kind.keys());
     }
     for kind in tagging::KINDS {
         add("transport.tagging", kind.id, kind.keys());

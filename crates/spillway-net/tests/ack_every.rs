@@ -29,7 +29,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 #[test]
 fn every_transport_takes_as_long_as_with_an_ack_for_every_packet() {
     for kind in kinds() {
-        for more in ["", "retransmit = \"go-back-n\"", "retransmit = \"selective\""] {
+        for more in ["", "recovery.kind = \"go-back-n\"", "recovery.kind = \"selective\""] {
             let of = |every: u64| {
                 let text = format!("kind = \"{kind}\"\nack_every = {every}\n{more}");
                 [100_000, 1_000_000].map(|size| time("", &text, &[size]) as f64)
@@ -57,7 +57,7 @@ fn senders_whose_windows_are_full_do_not_wait_for_the_delay() {
         let (each, many) = (of(1, ""), of(64, ""));
         assert!(many < 2 * each, "{kind}: {many} {each}");
     }
-    let without = "kind = \"dctcp\"\nack_every = 64\nmin_rto = \"1s\"\ninitial_rto = \"1s\"\n\
+    let without = "kind = \"dctcp\"\nack_every = 64\nrecovery.min_rto = \"1s\"\nrecovery.initial_rto = \"1s\"\n\
                    ask_acks = false";
     assert!(time("", without, &[100_000]) > 500 * US);
 }

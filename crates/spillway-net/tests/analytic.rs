@@ -371,7 +371,7 @@ fn three_dctcp_flows_in_step_do_not_share_equally_unless_cuts_are_reached_by_and
     let jain = |more: &str| dctcp(3, 70, 10, 200, more).jain;
     let at_once = jain("");
     assert!((0.8..0.98).contains(&at_once), "{at_once}");
-    assert!(jain(", reduction = \"proportional-ns3\"") > 0.98);
+    assert!(jain(", recovery.reduction = \"proportional-ns3\"") > 0.98);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn in_order_nothing_changes() {
             .replace("kind = \"pfabric\"", "kind = \"newreno\"")
             .replace(
                 "rto = \"1ms\", initial_window = \"9pkt\", max_window = \"9pkt\"",
-                "min_rto = \"1s\"",
+                "recovery.min_rto = \"1s\"",
             );
         let run = finish(Simulation::new(scenario_with(&text, &columns(&list))));
         assert_eq!(run.all_drops(), 0);

@@ -50,7 +50,7 @@ const TRANSPORTS: [&str; 5] = [
     "kind = \"newreno\"",
     "kind = \"cubic\"",
     "kind = \"dctcp\"",
-    "kind = \"newreno\"\nloss_detection = \"rack\"",
+    "kind = \"newreno\"\nrecovery.kind = \"rack\"",
     "kind = \"udp\"\nrate = \"10Gbps\"",
 ];
 const SHARING: [&str; 3] = ["cs", "dt", "lqd"];

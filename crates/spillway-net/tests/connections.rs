@@ -86,7 +86,7 @@ fn flows_at_the_same_time_open_connections_and_the_first_one_opened_is_taken_fir
 fn a_connection_is_idle_when_its_sender_has_everything_acknowledged() {
     let of = |starts: u64| {
         let text = format!(
-            "{OPEN}\ninitial_window = \"2pkt\"\ninitial_rto = \"30us\"\nmin_rto = \"30us\""
+            "{OPEN}\ninitial_window = \"2pkt\"\nrecovery.initial_rto = \"30us\"\nrecovery.min_rto = \"30us\""
         );
         flows(&text, &[(1, 0), (4, starts), (1, 300_000)])
     };
@@ -108,7 +108,7 @@ fn after_an_idle_timeout_the_window_is_the_initial_one() {
     let over = (RTT + PACKET) / 1_000;
     let (large, small) = (RTT + PACKET + THERE, RTT + 3 * PACKET + THERE);
     let second = |more: &str, after_ns: u64| {
-        let text = format!("{OPEN}\ninitial_window = \"2pkt\"\nmin_rto = \"1ms\"\n{more}");
+        let text = format!("{OPEN}\ninitial_window = \"2pkt\"\nrecovery.min_rto = \"1ms\"\n{more}");
         flows(&text, &[(2, 0), (6, over + 1_000_000 + after_ns)]).fct(1)
     };
     assert_eq!((second("", 0), second("", 1)), (large, small));
@@ -131,7 +131,7 @@ fn a_loss_is_repaired_as_on_a_connection_of_its_own() {
         at + 100_000
     );
     for more in
-        ["kind = \"newreno\"", "kind = \"dctcp\"", "kind = \"cubic\"", "loss_detection = \"rack\""]
+        ["kind = \"newreno\"", "kind = \"dctcp\"", "kind = \"cubic\"", "recovery.kind = \"rack\""]
     {
         let text =
             format!("{PAIR}\n{event}\n[transport]\n{OPEN}\ninitial_window = \"20pkt\"\n{more}");
@@ -146,7 +146,7 @@ fn a_loss_is_repaired_as_on_a_connection_of_its_own() {
     // ns-3's sender also repeats what is not lost; as much on a connection of its own that begins
     // with such a window.
     let of_ns3 = |transport: &str, first: u64| {
-        let text = format!("{PAIR}\n{event}\n[transport]\nloss_detection = \"ns3\"\n{transport}");
+        let text = format!("{PAIR}\n{event}\n[transport]\nrecovery.kind = \"ns3\"\n{transport}");
         let run = run_flows(&text, &[(0, 1, first, 0), (0, 1, 20 * MSS, 100_000)]);
         (run.fct(1), run.flows[1].retransmitted, run.flows[1].timeouts)
     };

@@ -128,7 +128,8 @@ fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
     assert!(lost >= known("right_detections") + known("losses_by_timeout"), "seed {seed}: {lost}");
     let text = case.text();
     let one_path = text.contains("kind = \"ecmp\"") && !text.contains("link-down");
-    let in_order = text.contains("scheduling = \"strict\"") || !text.contains("or_worse = true");
+    let in_order =
+        text.contains("scheduling = \"strict\"") || !text.contains("recovery.or_worse = true");
     if one_path && in_order {
         assert_eq!(known("wrong_detections"), 0.0, "seed {seed}");
     }
@@ -136,7 +137,7 @@ fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
     // as a repair, as the rescue of a recovery, and as what a timeout has sent before. Going back
     // sends a window again.
     let keeps_order = one_path && !text.contains("tagging = {");
-    if keeps_order && !text.contains("retransmit = \"go-back-n\"") {
+    if keeps_order && !text.contains("recovery.kind = \"go-back-n\"") {
         let by_detection = count("repairs_by_detection");
         let most = 4.0 * run.all_drops() as f64 + run.counters.probes[0] as f64;
         assert!(by_detection <= most, "seed {seed}: {by_detection} of {most}");

@@ -123,7 +123,7 @@ fn a_window_bounds_what_is_in_flight() {
 /// before it.
 #[test]
 fn a_short_last_packet_does_not_leave_early() {
-    for way in ["", "retransmit = \"go-back-n\"", "retransmit = \"selective\""] {
+    for way in ["", "recovery.kind = \"go-back-n\"", "recovery.kind = \"selective\""] {
         let fct = |packets: u64| {
             let text = format!(
                 "duration = \"1ms\"\n\
@@ -183,8 +183,8 @@ fn shared(n: u32, transport: &str) -> (f64, f64, f64) {
         aqm = {{ kind = "red", min = "5KB", max = "505KB", max_probability = 1.0, marks_at = "departure" }}
         [transport]
         kind = "dcqcn"
-        min_rto = "1s"
-        initial_rto = "1s"
+        recovery.min_rto = "1s"
+        recovery.initial_rto = "1s"
         {transport}
         [[traffic]]
         name = "long"

@@ -118,7 +118,7 @@ fn sprayed_packets_are_held_to_the_narrowest_stage() {
     let text = "duration = \"1ms\"\nstop = \"1s\"\n[topology]\nkind = \"leaf-spine\"\n\
                 leaves = 2\nspines = 2\nhosts_per_leaf = 1\nhost_rate = \"100Gbps\"\n\
                 fabric_rate = \"10Gbps\"\nlink_delay = \"1us\"\n[routing]\nkind = \"spray\"\n\
-                [transport]\ninitial_window = \"flow\"\ndupthresh = 1000";
+                [transport]\ninitial_window = \"flow\"\nrecovery.dupthresh = 1000";
     let run = run_flows(text, &[(0, 1, 1000 * MSS, 5)]);
     assert_eq!(run.flows[0].ideal_ps, 604_000 * NS);
     // One packet more or fewer on one of the two, and the other links of the last packet.

@@ -186,6 +186,7 @@ fn read(settings: &str) -> Result<Scenario, SettingsError> {
         scheduling: vec![Arc::new(Outside)],
         hosts: spillway_transport::Extensions {
             transport: vec![Arc::new(Outside)],
+            recovery: Vec::new(),
             tagging: vec![Arc::new(Outside)],
         },
     };

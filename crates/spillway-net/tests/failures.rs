@@ -154,7 +154,7 @@ fn routes_lead_around_a_failure_and_back() {
         event("link-down", ("leaf0", "spine0"), "500us", "2000us", "reroute_after = \"100us\"");
     let text = format!(
         "{LEAF_SPINE}\n{down}\n[record]\nlink_interval = \"10us\"\n\
-         [transport]\nmin_rto = \"300us\"\ninitial_window = \"20pkt\""
+         [transport]\nrecovery.min_rto = \"300us\"\ninitial_window = \"20pkt\""
     );
     let mut list = columns(&[(0, 2, 5_000_000, 0)]);
     list.path = Some(vec![Some(0)]);
@@ -293,8 +293,8 @@ fn flows_get_over_losses_and_are_whole() {
     for transport in ["dctcp", "newreno"] {
         let lossy = event("link-loss", ("leaf0", "leaf1"), "0us", "", "rate = 0.02");
         let text = format!(
-            "{DUMBBELL}\n{lossy}\n[transport]\nkind = \"{transport}\"\nmin_rto = \"300us\"\n\
-             handshake = true\ninitial_rto = \"1ms\""
+            "{DUMBBELL}\n{lossy}\n[transport]\nkind = \"{transport}\"\nrecovery.min_rto = \"300us\"\n\
+             handshake = true\nrecovery.initial_rto = \"1ms\""
         );
         let flows: Vec<Listed> = (0..30).map(|i| (0, 1, 100_000, i * 50_000)).collect();
         let run = run_flows(&text, &flows);
@@ -308,8 +308,9 @@ fn flows_get_over_losses_and_are_whole() {
 #[test]
 fn a_host_without_its_link_is_unreachable_until_it_is_back() {
     let down = event("link-down", ("leaf1", "host2"), "100us", "3ms", "reroute_after = \"20us\"");
-    let text =
-        format!("{LEAF_SPINE}\n{down}\n[transport]\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\"");
+    let text = format!(
+        "{LEAF_SPINE}\n{down}\n[transport]\nrecovery.min_rto = \"1ms\"\nrecovery.initial_rto = \"1ms\""
+    );
     // One flow is under way; another starts while its receiver cannot be reached.
     let run =
         run_flows(&text, &[(0, 2, 300_000, 0), (1, 2, 20_000, 1_000_000), (0, 3, 300_000, 0)]);

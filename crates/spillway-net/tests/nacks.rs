@@ -17,8 +17,8 @@ const PACKET: u64 = 1_200 * NS;
 const PAIR: &str = "duration = \"20ms\"\nstop = \"1s\"\n\
                     topology = { kind = \"star\", hosts = 2, host_rate = \"10Gbps\", link_delay = \"10us\" }";
 
-const GO_BACK: &str = "initial_window = \"flow\"\nretransmit = \"go-back-n\"";
-const SELECTIVE: &str = "initial_window = \"flow\"\nretransmit = \"selective\"";
+const GO_BACK: &str = "initial_window = \"flow\"\nrecovery.kind = \"go-back-n\"";
+const SELECTIVE: &str = "initial_window = \"flow\"\nrecovery.kind = \"selective\"";
 
 /// The link of host 0 loses what is put on it within 100 ns of these times, in both directions.
 fn losses(times_ps: &[u64]) -> String {
@@ -91,7 +91,7 @@ fn one_loss_sends_everything_behind_it_again() {
 #[test]
 fn a_window_begins_at_the_first_packet_that_is_not_acknowledged() {
     let transport = "kind = \"newreno\"\ninitial_window = \"4pkt\"\nslow_start = false\n\
-                     retransmit = \"go-back-n\"";
+                     recovery.kind = \"go-back-n\"";
     let run = flow(6, transport, &[PACKET]);
     // 4 was sent with the ack of 0, when the window had grown to 4.25 packets. After the NACK of 2
     // come 1 to 4; the ack of 1 lets 5 go.
@@ -116,7 +116,7 @@ fn a_packet_that_is_lost_again_is_told_of_after_500_us() {
     let fct = second + 114 * PACKET + there;
     assert_eq!(counts(&run), (fct, 2 * 115, 0, 2.0 * 114.0));
     // With an interval of 480 us it is number 71: 480 us later than the first NACK.
-    let sooner = format!("{GO_BACK}\nnack_interval = \"480us\"");
+    let sooner = format!("{GO_BACK}\nrecovery.nack_interval = \"480us\"");
     let run = run_of(120, &network, &sooner, &lost);
     let second = first + 65 * PACKET + there + back;
     assert_eq!(counts(&run).0, second + 114 * PACKET + there);
@@ -126,7 +126,7 @@ fn a_packet_that_is_lost_again_is_told_of_after_500_us() {
 /// nothing is left to happen, and waits for nothing.
 #[test]
 fn a_lost_tail_without_a_timeout_stalls_its_flow() {
-    let none = format!("{GO_BACK}\nack_timeout = \"none\"");
+    let none = format!("{GO_BACK}\nrecovery.ack_timeout = \"none\"");
     let run = run_of(20, PAIR, &none, &losses(&[19 * PACKET]));
     assert_eq!(
         (run.progress, run.summary["status"].as_str()),
@@ -146,7 +146,7 @@ fn a_lost_tail_without_a_timeout_stalls_its_flow() {
 /// Samples come at regular times, and do not keep a run with a stalled flow alive.
 #[test]
 fn samples_of_a_stalled_flow_end() {
-    let none = format!("{GO_BACK}\nack_timeout = \"none\"");
+    let none = format!("{GO_BACK}\nrecovery.ack_timeout = \"none\"");
     for (record, policy) in [
         ("queue_interval = \"10us\"", "cs"),
         ("queue_interval = \"10us\", link_interval = \"7us\", aqm_interval = \"3us\"", "cs"),
@@ -167,7 +167,7 @@ fn samples_of_a_stalled_flow_end() {
 /// The ack of 18 restarts the timer. After a millisecond the last packet is sent again.
 #[test]
 fn a_lost_tail_waits_for_the_timeout() {
-    let transport = format!("{GO_BACK}\nack_timeout = \"1ms\"");
+    let transport = format!("{GO_BACK}\nrecovery.ack_timeout = \"1ms\"");
     let run = flow(20, &transport, &[19 * PACKET]);
     let timeout = nack_of(18) + 1_000 * US;
     assert_eq!(counts(&run), (timeout + THERE, 1, 1, 0.0));
@@ -181,7 +181,7 @@ fn a_lost_tail_waits_for_the_timeout() {
 /// restarted the timer. 5 to 19 are sent again; all but 5 were discarded.
 #[test]
 fn a_lost_nack_waits_for_the_timeout() {
-    let transport = format!("{GO_BACK}\nack_timeout = \"200us\"");
+    let transport = format!("{GO_BACK}\nrecovery.ack_timeout = \"200us\"");
     // The NACK is put on the line to host 0 after 10 us and its own 41.6 ns.
     let at = 6 * PACKET + THERE + 10_041_600;
     let run = flow(20, &transport, &[5 * PACKET, at]);
@@ -196,13 +196,13 @@ fn what_has_arrived_before_is_answered_unless_a_receiver_is_silent() {
     let at = |packet: u64| packet * PACKET + THERE + 10_041_600;
     let lost = losses(&[at(17), at(18), at(19)]);
     let network = format!("completion = \"last-ack\"\n{}", PAIR.replace("1s", "25ms"));
-    let answers = format!("{GO_BACK}\nack_timeout = \"1ms\"");
+    let answers = format!("{GO_BACK}\nrecovery.ack_timeout = \"1ms\"");
     let run = run_of(20, &network, &answers, &lost);
     let timeout = nack_of(16) + 1_000 * US;
     // The ack of 17 is for all.
     assert_eq!(counts(&run), (timeout + RTT, 3, 1, 0.0));
     assert_eq!(run.number("repairs.all.arrived_twice"), 3.0);
-    let silent = format!("{answers}\nold_packets = \"silent\"");
+    let silent = format!("{answers}\nrecovery.old_packets = \"silent\"");
     let run = run_of(20, &network, &silent, &lost);
     // A timeout every millisecond, for 25 ms.
     assert_eq!((run.progress, run.flows[0].fct_ps), (Progress::Stopped, None));
@@ -218,7 +218,7 @@ fn paced_senders_repair_at_their_pace() {
     for kind in ["timely", "hpcc", "powertcp", "theta-powertcp"] {
         let run = |way: &str| {
             let run =
-                run_of(200, PAIR, &format!("kind = \"{kind}\"\nretransmit = \"{way}\""), &lost);
+                run_of(200, PAIR, &format!("kind = \"{kind}\"\nrecovery.kind = \"{way}\""), &lost);
             assert_eq!((run.progress, run.flows[0].timeouts), (Progress::Complete, 0), "{kind}");
             assert_eq!(run.number("repairs.all.arrived_twice"), 0.0, "{kind}");
             let lost = run.lost().iter().filter(|loss| loss.size > 100).count();
@@ -258,10 +258,11 @@ fn one_loss_sends_one_packet_again() {
 fn a_packet_that_is_lost_again_waits_for_the_long_timeout() {
     let run = flow(20, SELECTIVE, &[5 * PACKET, nack_of(6)]);
     assert_eq!(counts(&run), (nack_of(19) + 320 * US + THERE, 2, 1, 0.0));
-    let run = flow(20, &format!("{SELECTIVE}\nrto_high = \"1ms\""), &[5 * PACKET, nack_of(6)]);
+    let run =
+        flow(20, &format!("{SELECTIVE}\nrecovery.rto_high = \"1ms\""), &[5 * PACKET, nack_of(6)]);
     assert_eq!(counts(&run), (nack_of(19) + 1_000 * US + THERE, 2, 1, 0.0));
     // 15 packets may be few.
-    let many = format!("{SELECTIVE}\nrto_low_packets = 15");
+    let many = format!("{SELECTIVE}\nrecovery.rto_low_packets = 15");
     let run = flow(20, &many, &[5 * PACKET, nack_of(6)]);
     assert_eq!(counts(&run), (nack_of(19) + 100 * US + THERE, 2, 1, 0.0));
 }
@@ -271,7 +272,7 @@ fn a_packet_that_is_lost_again_waits_for_the_long_timeout() {
 fn a_lost_tail_waits_for_the_short_timeout() {
     let run = flow(20, SELECTIVE, &[19 * PACKET]);
     assert_eq!(counts(&run), (nack_of(18) + 100 * US + THERE, 1, 1, 0.0));
-    let run = flow(20, &format!("{SELECTIVE}\nrto_low = \"60us\""), &[19 * PACKET]);
+    let run = flow(20, &format!("{SELECTIVE}\nrecovery.rto_low = \"60us\""), &[19 * PACKET]);
     assert_eq!(counts(&run), (nack_of(18) + 60 * US + THERE, 1, 1, 0.0));
 }
 
@@ -284,7 +285,7 @@ fn each_packet_of_a_lost_tail_waits_for_a_timeout_of_its_own() {
     let waits = 2 * 320 * US + 3 * 100 * US;
     assert_eq!(counts(&run), (nack_of(14) + waits + 4 * RTT + THERE, 5, 5, 0.0));
     // Or a timeout takes all to be lost.
-    let all = format!("{SELECTIVE}\nafter_timeout = \"all\"");
+    let all = format!("{SELECTIVE}\nrecovery.after_timeout = \"all\"");
     let run = flow(20, &all, &lost);
     assert_eq!(counts(&run), (nack_of(14) + 320 * US + 4 * PACKET + THERE, 5, 1, 0.0));
 }
@@ -293,7 +294,7 @@ fn each_packet_of_a_lost_tail_waits_for_a_timeout_of_its_own() {
 /// expires there are 20, and it is extended.
 #[test]
 fn a_short_timeout_is_extended_if_more_is_in_flight() {
-    let all = format!("{SELECTIVE}\nafter_timeout = \"all\"");
+    let all = format!("{SELECTIVE}\nrecovery.after_timeout = \"all\"");
     let run = run_of(20, PAIR, &all, &loss(0, 24 * US));
     assert_eq!(run.all_drops(), 20);
     assert_eq!(counts(&run), (320 * US + 19 * PACKET + THERE, 20, 1, 0.0));
@@ -306,7 +307,7 @@ fn a_short_timeout_is_extended_if_more_is_in_flight() {
 /// within that bound.
 #[test]
 fn what_is_in_flight_is_bounded() {
-    let five = format!("{SELECTIVE}\nmax_in_flight = \"{}B\"", 5 * MSS);
+    let five = format!("{SELECTIVE}\nrecovery.max_in_flight = \"{}B\"", 5 * MSS);
     let run = flow(10, &five, &[]);
     assert_eq!(counts(&run), (4 * PACKET + RTT + THERE, 0, 0, 0.0));
     // 1 is lost: 5 leaves with the ack of 0, and 1 with the NACK of 2. Its ack, of 1 to 5, lets 6
@@ -316,7 +317,7 @@ fn what_is_in_flight_is_bounded() {
     // A bandwidth-delay product is 51,500 bytes, 35 packets: with 36 the last one has to wait.
     let run = flow(36, SELECTIVE, &[]);
     assert_eq!(counts(&run).0, RTT + THERE);
-    let unlimited = format!("{SELECTIVE}\nmax_in_flight = \"unlimited\"");
+    let unlimited = format!("{SELECTIVE}\nrecovery.max_in_flight = \"unlimited\"");
     assert_eq!(counts(&flow(36, &unlimited, &[])).0, 35 * PACKET + THERE);
 }
 
@@ -335,12 +336,12 @@ fn refused(text: &str) -> String {
 fn a_timeout_below_the_round_trip_is_refused() {
     let told = |key: &str, value: &str| {
         format!(
-            "transport.{key}: {value} is not valid: a packet and its ack take 41.2us in the empty \
+            "transport.recovery.{key}: {value} is not valid: a packet and its ack take 41.2us in the empty \
              network, and all would be sent again before its ack can be there"
         )
     };
     let text = |way: &str, key: &str| {
-        format!("transport = {{ retransmit = \"{way}\", {key} = \"40us\" }}")
+        format!("transport = {{ recovery.kind = \"{way}\", recovery.{key} = \"40us\" }}")
     };
     for (way, key) in
         [("go-back-n", "ack_timeout"), ("selective", "rto_low"), ("selective", "rto_high")]
@@ -353,8 +354,8 @@ fn a_timeout_below_the_round_trip_is_refused() {
 fn hosts_that_tell_of_their_drops_need_senders_that_cut() {
     let nic = "nic = { queue_limit = \"9pkt\", local_drops = \"cut\" }";
     assert_eq!(
-        refused(&format!("transport = {{ retransmit = \"selective\" }}\n{nic}")),
-        "nic.local_drops: \"cut\" is not valid where NACKs tell of losses (transport.retransmit): no \
+        refused(&format!("transport = {{ recovery.kind = \"selective\" }}\n{nic}")),
+        "nic.local_drops: \"cut\" is not valid where NACKs tell of losses (transport.recovery): no \
          loss cuts there; it needs \"silent\""
     );
 }
@@ -363,17 +364,17 @@ fn hosts_that_tell_of_their_drops_need_senders_that_cut() {
 #[test]
 fn a_section_may_have_another_way_than_the_others() {
     let text = format!(
-        "{PAIR}\n[transport]\nretransmit = \"go-back-n\"\nack_timeout = \"2ms\"\n\
-         [[traffic]]\nname = \"tcp\"\nkind = \"permutation\"\nsize = \"1KB\"\nretransmit = \"tcp\"\n\
-         dupthresh = 5\n\
+        "{PAIR}\n[transport]\nrecovery.kind = \"go-back-n\"\nrecovery.ack_timeout = \"2ms\"\n\
+         [[traffic]]\nname = \"tcp\"\nkind = \"permutation\"\nsize = \"1KB\"\nrecovery.kind = \"sack\"\n\
+         recovery.dupthresh = 5\n\
          [[traffic]]\nname = \"irn\"\nkind = \"permutation\"\nsize = \"1KB\"\n\
-         retransmit = \"selective\"\nrto_low = \"50us\"\n\
+         recovery.kind = \"selective\"\nrecovery.rto_low = \"50us\"\n\
          [[traffic]]\nname = \"same\"\nkind = \"permutation\"\nsize = \"1KB\"\n"
     );
     let scenario = scenario(&text);
     let detections = scenario.class_transport.iter().map(|&place| {
         let closed = scenario.transport(place).closed_loop().expect("acks drive them");
-        (closed.nacks.is_some(), closed.losses.dupthresh)
+        (closed.recovery.is_own(), closed.losses.dupthresh)
     });
     // By name: irn, same, tcp.
     let mut told: Vec<_> = detections.collect();
@@ -401,7 +402,7 @@ fn packets_of_stalled_flows_are_accounted_for() {
              topology = {{ kind = \"star\", hosts = 9, host_rate = \"10Gbps\", link_delay = \"2us\" }}\n\
              switch = {{ buffer = \"30KB\", sharing = \"dt\" }}\n\
              [[event]]\nkind = \"link-loss\"\na = \"host8\"\nb = \"leaf0\"\nat = \"0us\"\nrate = 0.01\n\
-             [transport]\nretransmit = \"go-back-n\"\nack_timeout = \"none\"\n\
+             [transport]\nrecovery.kind = \"go-back-n\"\nrecovery.ack_timeout = \"none\"\n\
              [[traffic]]\nname = \"a\"\nkind = \"incast\"\ninterval = \"300us\"\nburst = \"160KB\"\n\
              fan_in = 8\nsenders = \"any\"\nreceivers = 8\n"
         );
@@ -451,14 +452,14 @@ fn a_multiple_of_a_base_rtt_that_no_path_has_is_refused() {
         let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
         spillway_net::scenario::Scenario::read(text.parse().expect("TOML"), &sources)
     };
-    let selective = "retransmit = \"selective\"\nkind = \"dcqcn\"\nbase_rtt = \"network\"\n";
+    let selective = "recovery.kind = \"selective\"\nkind = \"dcqcn\"\nbase_rtt = \"network\"\n";
     for (transport, key) in [
         ("kind = \"pfabric\"".to_string(), "rto"),
-        (format!("{selective}rto_low = \"3rtt\""), "rto_low"),
-        (format!("{selective}rto_high = \"3rtt\""), "rto_high"),
+        (format!("{selective}recovery.rto_low = \"3rtt\""), "recovery.rto_low"),
+        (format!("{selective}recovery.rto_high = \"3rtt\""), "recovery.rto_high"),
         (
-            "kind = \"dcqcn\"\nbase_rtt = \"network\"\nretransmit = \"go-back-n\"\nack_timeout = \"3rtt\"".into(),
-            "ack_timeout",
+            "kind = \"dcqcn\"\nbase_rtt = \"network\"\nrecovery.kind = \"go-back-n\"\nrecovery.ack_timeout = \"3rtt\"".into(),
+            "recovery.ack_timeout",
         ),
     ] {
         let error = read(&transport, "1ns").expect_err("too short").to_string();

@@ -168,7 +168,8 @@ fn a_failing_link_empties_the_queue() {
 fn a_switch_in_the_place_of_the_queue_does_the_same() {
     let flows = [(1, 0, 300 * MSS, 0), (1, 2, 200 * MSS, 5_000), (1, 0, 50 * MSS, 200_100)];
     let both = |aqm: &str| {
-        let transport = "kind = \"dctcp\"\nhost_backlog = \"unlimited\"\nmin_rto = \"1ms\"";
+        let transport =
+            "kind = \"dctcp\"\nhost_backlog = \"unlimited\"\nrecovery.min_rto = \"1ms\"";
         let own = run_flows(&text(aqm, transport), &flows);
         let host = |name, switch, rate, delay| {
             format!(
@@ -241,13 +242,14 @@ fn a_sender_that_is_told_of_an_early_drop_cuts_and_repairs() {
 fn a_sender_that_has_nothing_out_tries_again_when_its_timer_runs_out() {
     // Flow 0 fills the queue, so flow 1 gets neither of its two packets out and will see no ack. It
     // tries again when its first timer expires, which does not count as a timeout.
-    let transport = "kind = \"newreno\"\ninitial_window = \"10pkt\"\ninitial_rto = \"1ms\"";
+    let transport =
+        "kind = \"newreno\"\ninitial_window = \"10pkt\"\nrecovery.initial_rto = \"1ms\"";
     for more in [
         "",
-        "reduction = \"proportional\"",
-        "tail_loss_probe = true",
-        "loss_detection = \"rack\"",
-        "loss_detection = \"ns3\"",
+        "recovery.reduction = \"proportional\"",
+        "recovery.tail_loss_probe = true",
+        "recovery.kind = \"rack\"",
+        "recovery.kind = \"ns3\"",
     ] {
         let run = run_flows(
             &text("queue_limit = \"3pkt\"\nlocal_drops = \"cut\"", &format!("{transport}\n{more}")),
@@ -268,14 +270,14 @@ fn whatever_is_refused_arrives_in_the_end() {
     let list = columns(&[(1, 0, 200 * MSS, 0), (1, 2, 600 * MSS, 0)]);
     for how in [
         "",
-        "reduction = \"proportional\"",
-        "reduction = \"proportional-ns3\"",
-        "loss_detection = \"rack\"",
-        "loss_detection = \"rack\"\nreduction = \"at-once\"",
-        "loss_detection = \"ns3\"",
+        "recovery.reduction = \"proportional\"",
+        "recovery.reduction = \"proportional-ns3\"",
+        "recovery.kind = \"rack\"",
+        "recovery.kind = \"rack\"\nrecovery.reduction = \"at-once\"",
+        "recovery.kind = \"ns3\"",
         "min_window = \"400B\"",
     ] {
-        let transport = format!("kind = \"newreno\"\nmin_rto = \"1ms\"\n{how}");
+        let transport = format!("kind = \"newreno\"\nrecovery.min_rto = \"1ms\"\n{how}");
         let text = format!(
             "{}\n[[event]]\nkind = \"link-loss\"\na = \"leaf0\"\nb = \"host0\"\nat = \"0us\"\n\
              rate = 0.05\n[[traffic]]\nname = \"clocked\"\nkind = \"persistent\"\nsenders = 1\n\

@@ -23,7 +23,7 @@ fn text(switch: &str, transport: &str) -> String {
     )
 }
 
-const ORDER: &str = "loss_detection = \"per-priority\"";
+const ORDER: &str = "recovery.kind = \"per-priority\"";
 const FIVE: &str = "queues_per_port = 5, scheduling = \"strict\"";
 const SLIDES: &str = "tagging = { kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
 
@@ -53,7 +53,7 @@ fn bounded(segments: u64, bound: u64) -> FlowColumns {
 fn one_packet_pays_for_its_number() {
     let list = columns(&[(0, 2, 1_000, 0)]);
     assert_eq!(run(&text("", ORDER), &list).fct(0), 4_008_000);
-    let free = format!("{ORDER}, number_bytes = \"0B\"");
+    let free = format!("{ORDER}, recovery.number_bytes = \"0B\"");
     assert_eq!(run(&text("", &free), &list).fct(0), 4_000_000);
 }
 
@@ -76,12 +76,12 @@ fn three_packets_that_overtake_are_a_loss_to_those_who_count_duplicates() {
     assert_eq!(by_order.fct(0), (12 * 1_004 + 1_000 + 1_004 + 1_000) * 1_000);
     assert_eq!(counts(&by_order), named(&[("overtaking_packets", 5)]));
     for way in ["sack", "duplicate-acks"] {
-        let counts = counts(&of(&format!("loss_detection = \"{way}\"")));
+        let counts = counts(&of(&format!("recovery.kind = \"{way}\"")));
         let count = |name: &str| counts.iter().find(|(known, _)| known == name).map(|&(_, n)| n);
         let repairs = count("repairs_by_detection").unwrap();
         assert_eq!(count("arrived_twice"), Some(repairs), "{way}: {counts:?}");
     }
-    let alone = of("loss_detection = \"timeout-only\"");
+    let alone = of("recovery.kind = \"timeout-only\"");
     assert_eq!((alone.flows[0].retransmitted, alone.fct(0)), (0, 12 * 1_000_000 + 3_000_000));
 }
 
@@ -117,11 +117,11 @@ fn one_loss_is_found_by_the_third_later_packet_of_its_priority() {
 #[test]
 fn on_one_path_with_one_priority_duplicate_acks_find_the_same_loss() {
     let of = |losses: &str| run(&text("queue_limit = \"1pkt\"", losses), &columns(&LOSS)).fct(1);
-    let by_order = of(&format!("{ORDER}, number_bytes = \"0B\""));
-    assert_eq!(by_order, of("loss_detection = \"duplicate-acks\""));
-    assert_eq!(by_order, of("loss_detection = \"sack\""));
+    let by_order = of(&format!("{ORDER}, recovery.number_bytes = \"0B\""));
+    assert_eq!(by_order, of("recovery.kind = \"duplicate-acks\""));
+    assert_eq!(by_order, of("recovery.kind = \"sack\""));
     // 10 ms after the last ack that moved on: that of b0.
-    let alone = of("loss_detection = \"timeout-only\"");
+    let alone = of("recovery.kind = \"timeout-only\"");
     assert!(alone > 10_000_000_000, "{alone}");
 }
 

@@ -215,7 +215,7 @@ fn timely_keeps_round_trips_between_its_thresholds() {
 #[test]
 fn the_least_rate_may_be_the_lines() {
     for kind in ["theta-powertcp", "powertcp", "hpcc", "timely"] {
-        let text = format!("kind = \"{kind}\", min_rate = \"40Gbps\", min_rto = \"1s\"");
+        let text = format!("kind = \"{kind}\", min_rate = \"40Gbps\", recovery.min_rto = \"1s\"");
         let (throughput, fairness, queue) = shared(&text, 2);
         assert!(throughput > 0.97 && fairness > 0.99, "{kind}: {throughput}, {fairness}");
         assert!(queue > 50_000.0, "{kind}: {queue}");

@@ -72,7 +72,7 @@ fn a_lost_tail_waits_for_the_timeout() {
     // The last ack, of number 18, sets the timer.
     for kind in all_kinds() {
         for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000)] {
-            let transport = format!("{kind}\nmin_rto = \"{min_rto}\"");
+            let transport = format!("{kind}\nrecovery.min_rto = \"{min_rto}\"");
             let expected = 18 * PACKET + RTT + us * US + THERE;
             assert_eq!(flow(20, &transport, &[19 * PACKET]), (expected, 1, 1), "{kind}");
         }
@@ -119,7 +119,7 @@ fn shared(transport: &str) -> Run {
         record = {{ windows = [0, 4, 9], window_interval = "100us", drops = false }}
         [transport]
         {transport}
-        min_rto = "1ms"
+        recovery.min_rto = "1ms"
         [switch]
         queue_limit = "100pkt"
         aqm = {{ kind = "ecn", threshold = "5pkt" }}

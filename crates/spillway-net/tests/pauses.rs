@@ -415,7 +415,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         // Behind a slow host packets wait longer than that, and fixed timeouts would repeat them
         // faster than it takes them in.
         for part in std::iter::once(&mut case.head).chain(&mut case.traffic) {
-            *part = part.replace("rto_low = \"2rtt\"", "rto_low = \"300us\"");
+            *part = part.replace("recovery.rto_low = \"2rtt\"", "recovery.rto_low = \"300us\"");
         }
     }
     // Acks that nothing stops need more.

@@ -212,7 +212,7 @@ fn smartbuf_that_knows_nothing_is_dynamic_thresholds() {
                 r#"
                 duration = "2ms"
                 topology = {topology}
-                transport = {{ kind = "dctcp", min_rto = "1ms" }}
+                transport = {{ kind = "dctcp", recovery.min_rto = "1ms" }}
                 [switch]
                 buffer = "150KB"
                 queues_per_port = 2

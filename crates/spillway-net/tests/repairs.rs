@@ -22,8 +22,8 @@ fn repairs_do_not_keep_a_port_overrun() {
              [switch]\nbuffer = \"unlimited\"\nqueue_limit = \"1000pkt\"\n\
              aqm = {{ kind = \"pie\", target = \"150us\", update_interval = \"150us\", alpha = 12.5, \
              beta = 125, burst = \"1500us\", derandomize = true, not_ect = \"drop\" }}\n\
-             [transport]\nkind = \"newreno\"\nmin_rto = \"2ms\"\nhost_backlog = \"unlimited\"\n\
-             loss_detection = \"{detection}\"\nreduction = \"{rule}\"\n\
+             [transport]\nkind = \"newreno\"\nrecovery.min_rto = \"2ms\"\nhost_backlog = \"unlimited\"\n\
+             recovery.kind = \"{detection}\"\nrecovery.reduction = \"{rule}\"\n\
              [[traffic]]\nname = \"f\"\nkind = \"persistent\"\npairs = [[0, 1]]\n\
              flows_per_pair = 4"
         );
@@ -55,21 +55,23 @@ fn no_timeout_comes_before_a_repair() {
     let wide = "kind = \"dumbbell\", senders = 1, receivers = 1, host_rate = \"10Gbps\", \
                 link_delay = \"3.33ms\"";
     let lossy = "leaf1\"\nat = \"1ms\"\nrate = 0.0005";
-    let of =
-        |transport: &str| counts(wide, lossy, "60s", &format!("initial_rto = \"1s\"\n{transport}"));
-    let without = of("min_rto = \"200ms\"");
+    let of = |transport: &str| {
+        counts(wide, lossy, "60s", &format!("recovery.initial_rto = \"1s\"\n{transport}"))
+    };
+    let without = of("recovery.min_rto = \"200ms\"");
     assert!(without.0 == 0 && (90..100).contains(&without.1), "{without:?}");
     assert_eq!(of(""), without);
-    assert_eq!(of("min_rto_bounds = \"spread\"\nmin_rto = \"200ms\""), without);
-    let (timeouts, repairs) = of("rto_granularity = \"0us\"");
+    assert_eq!(of("recovery.min_rto_bounds = \"spread\"\nrecovery.min_rto = \"200ms\""), without);
+    let (timeouts, repairs) = of("recovery.rto_granularity = \"0us\"");
     assert!(timeouts > 50 && repairs > 2_000, "{timeouts}, {repairs}");
     // The same in a datacenter: round trips of 18 us.
     let near = "kind = \"star\", hosts = 2, link_delay = \"4.2us\"";
     let lossy = "host1\"\nat = \"1us\"\nrate = 0.001";
-    let of =
-        |transport: &str| counts(near, lossy, "50ms", &format!("min_rto = \"1us\"\n{transport}"));
+    let of = |transport: &str| {
+        counts(near, lossy, "50ms", &format!("recovery.min_rto = \"1us\"\n{transport}"))
+    };
     assert_eq!(of("").0, 0);
-    assert!(of("rto_granularity = \"0us\"").0 > 10);
+    assert!(of("recovery.rto_granularity = \"0us\"").0 > 10);
 }
 
 /// A flow of one packet, which is lost. No round trip has been measured, so a probe would be due
@@ -77,7 +79,7 @@ fn no_timeout_comes_before_a_repair() {
 #[test]
 fn a_probe_in_the_place_of_a_timeout_is_counted_as_one() {
     let text = "duration = \"1s\"\ntopology = { kind = \"star\", hosts = 2, link_delay = \"10us\" }\n\
-                [transport]\nloss_detection = \"rack\"\n\
+                [transport]\nrecovery.kind = \"rack\"\n\
                 [[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nrate = 1.0\nat = \"0us\"\n\
                 until = \"1us\"\n";
     let run = run_flows(text, &[(0, 1, MSS, 0)]);

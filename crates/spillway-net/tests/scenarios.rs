@@ -56,7 +56,7 @@ fn what_cannot_be_counted_is_refused() {
         let text = format!(
             "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2000\nhost_rate = \"{rate}\"\n\
              clocks = \"exact\"\n\
-             [transport]\nmax_rto = \"10s\"\n[[traffic]]\nname = \"big\"\n{traffic}"
+             [transport]\nrecovery.max_rto = \"10s\"\n[[traffic]]\nname = \"big\"\n{traffic}"
         );
         let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
         read.err().map(|error| error.to_string()).unwrap_or_default()
@@ -97,35 +97,49 @@ fn a_timeout_that_no_ack_can_come_within_is_refused() {
     };
     let never = "in the empty network: no ack would ever come in time";
     for (transport, own, expected) in [
-        ("initial_rto = \"0us\"", "", "transport.initial_rto: 0us is not valid: the timeout"),
+        (
+            "recovery.initial_rto = \"0us\"",
+            "",
+            "transport.recovery.initial_rto: 0us is not valid: the timeout",
+        ),
         // 200 ps, doubled sixteen times, is 13.1072 us.
         (
-            "initial_rto = \"200ps\"",
+            "recovery.initial_rto = \"200ps\"",
             "",
             "never gets longer than 13.1072us, and a packet and its ack",
         ),
-        ("", "initial_rto = \"0us\"", "traffic.one.initial_rto: 0us is not valid"),
         (
-            "initial_rto = \"1ps\", min_rto = \"1ps\", max_rto = \"1ps\"",
             "",
-            "transport.max_rto: 1ps is not valid: the timeout never gets longer than 1ps, and",
+            "recovery.initial_rto = \"0us\"",
+            "traffic.one.recovery.initial_rto: 0us is not valid",
         ),
-        ("min_rto = \"1us\", max_rto = \"13.1us\"", "", "transport.max_rto: 13.1us is not valid"),
+        (
+            "recovery.initial_rto = \"1ps\", recovery.min_rto = \"1ps\", recovery.max_rto = \"1ps\"",
+            "",
+            "transport.recovery.max_rto: 1ps is not valid: the timeout never gets longer than 1ps, and",
+        ),
+        (
+            "recovery.min_rto = \"1us\", recovery.max_rto = \"13.1us\"",
+            "",
+            "transport.recovery.max_rto: 13.1us is not valid",
+        ),
     ] {
         let error = read(transport, own).unwrap_err();
         assert!(error.contains(expected) && error.ends_with(never), "{error}");
     }
-    let warnings = read("initial_rto = \"202ps\"", "").unwrap();
-    let expected = "transport.initial_rto = 202ps is less than 13.2us, which a packet and its ack";
+    let warnings = read("recovery.initial_rto = \"202ps\"", "").unwrap();
+    let expected =
+        "transport.recovery.initial_rto = 202ps is less than 13.2us, which a packet and its ack";
     assert!(warnings.len() == 1 && warnings[0].starts_with(expected), "{warnings:?}");
     let none: [String; 0] = [];
-    let tight = "initial_rto = \"13.2us\", min_rto = \"1us\", max_rto = \"13.2us\"";
+    let tight = "recovery.initial_rto = \"13.2us\", recovery.min_rto = \"1us\", recovery.max_rto = \"13.2us\"";
     let warnings = read(tight, "").unwrap();
-    let expected = "transport.min_rto = 1us is less than 13.2us, which a packet and its ack";
+    let expected =
+        "transport.recovery.min_rto = 1us is less than 13.2us, which a packet and its ack";
     assert!(warnings.len() == 1 && warnings[0].starts_with(expected), "{warnings:?}");
-    assert_eq!(read(&format!("{tight}, min_rto_bounds = \"spread\""), "").unwrap(), none);
-    let tight = "initial_rto = \"13.2us\", min_rto = \"13.2us\", max_rto = \"13.2us\"";
+    assert_eq!(read(&format!("{tight}, recovery.min_rto_bounds = \"spread\""), "").unwrap(), none);
+    let tight = "recovery.initial_rto = \"13.2us\", recovery.min_rto = \"13.2us\", recovery.max_rto = \"13.2us\"";
     assert_eq!(read(tight, "").unwrap(), none);
     // A transport that nothing uses is not checked.
-    assert_eq!(read("initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);
+    assert_eq!(read("recovery.initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);
 }

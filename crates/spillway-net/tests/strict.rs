@@ -45,7 +45,7 @@ fn network(draw: &mut Draw) -> (String, FlowColumns) {
          ack_queue = {}, sharing = \"{sharing}\", aqm = {aqm}, uncounted_bytes = \"{}B\" }}
          nic = {{ queues = {}, ack_queue = {} }}
          transport = {{ kind = \"{}\", mss = \"960B\", header = \"40B\", ack_size = \"50B\", \
-         initial_window = \"{}pkt\", min_rto = \"200us\", initial_rto = \"200us\" }}
+         initial_window = \"{}pkt\", recovery.min_rto = \"200us\", recovery.initial_rto = \"200us\" }}
          [record]
          queue_interval = \"7us\"
          [[traffic]]

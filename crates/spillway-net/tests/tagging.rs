@@ -208,8 +208,8 @@ fn on_one_path_nothing_that_was_overtaken_is_taken_for_lost() {
              switch = {{ buffer = \"{buffer}KB\", queues_per_port = 5, scheduling = \"strict\" }}
              nic = {{ queues = 5, scheduling = \"fifo\" }}
              transport = {{ kind = \"dctcp\", mss = \"1000B\", initial_window = \"{}pkt\", \
-             loss_detection = \"per-priority\", or_worse = {}, min_rto = \"500us\", \
-             initial_rto = \"500us\", tagging = {tagging} }}
+             recovery.kind = \"per-priority\", recovery.or_worse = {}, recovery.min_rto = \"500us\", \
+             recovery.initial_rto = \"500us\", tagging = {tagging} }}
              [[traffic]]
              name = \"list\"
              kind = \"flows\"
@@ -289,7 +289,7 @@ fn order_within_a_priority_is_warned_of_where_packets_are_sprayed() {
                   fabric_rate = \"8Gbps\", host_rate";
     let spray = "routing = { kind = \"spray\" }";
     let warned = |topology: &str, detection: &str, routing: &str| {
-        let losses = format!("loss_detection = \"{detection}\", tagging");
+        let losses = format!("recovery.kind = \"{detection}\", tagging");
         let text = text(FIVE, SLIDES, "").replace("tagging", &losses).replace(star, topology);
         let scenario = scenario_with(&format!("{routing}\n{text}"), &of_slides());
         scenario.warnings.iter().any(|text| text.contains("lets them overtake"))
@@ -310,10 +310,11 @@ fn worse_priorities_as_witnesses_are_warned_of_where_they_may_come_first() {
         (pfc, "pause some of them"),
     ] {
         let switch = format!("queues_per_port = 5, {how}");
-        let losses = "loss_detection = \"per-priority\", or_worse = true, tagging";
+        let losses = "recovery.kind = \"per-priority\", recovery.or_worse = true, tagging";
         let text = text(&switch, SLIDES, "").replace("tagging", losses);
         let scenario = scenario_with(&text, &of_slides());
-        let told = scenario.warnings.iter().find(|text| text.starts_with("transport.or_worse"));
+        let told =
+            scenario.warnings.iter().find(|text| text.starts_with("transport.recovery.or_worse"));
         assert_eq!(told.is_some(), !warns.is_empty(), "{:?}", scenario.warnings);
         assert!(told.is_none_or(|told| told.contains(warns)), "{told:?}");
     }
@@ -361,7 +362,7 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
     let one_level = "{ kind = \"pias\", thresholds = [] }";
     let warned = |scheduling: &str, tagging: &str, detection: &str| {
         let switch = format!("queues_per_port = 5, scheduling = \"{scheduling}\"");
-        let tagged = format!("loss_detection = \"{detection}\", tagging");
+        let tagged = format!("recovery.kind = \"{detection}\", tagging");
         let text = text(&switch, tagging, "").replace("tagging", &tagged);
         let warnings = scenario_with(&text, &of_slides()).warnings;
         let has = |part: &str| warnings.iter().any(|text| text.contains(part));
@@ -374,7 +375,7 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
     assert_eq!(warned("strict", SLIDES, "timeout-only"), (false, false));
     // NACKs know no priorities, so no other loss detection is named.
     let nacks = |retransmit: &str| {
-        let own = format!("kind = \"dcqcn\", retransmit = \"{retransmit}\"");
+        let own = format!("kind = \"dcqcn\", recovery.kind = \"{retransmit}\"");
         let text = text(FIVE, SLIDES, "")
             .replace("kind = \"dctcp\"", &own)
             .replace("initial_window = \"100pkt\", ", "");
@@ -382,7 +383,7 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
         warnings.into_iter().filter(|text| text.contains("packets of a flow overtake"))
     };
     let told: Vec<String> = ["go-back-n", "selective"].into_iter().flat_map(nacks).collect();
-    let expected = "transport.retransmit: by its tagger later packets of a flow overtake earlier ones, \
+    let expected = "transport.recovery: by its tagger later packets of a flow overtake earlier ones, \
                     which are then taken to be lost, and sent again";
     assert_eq!(told, [expected; 2]);
     // PIAS's flows only sink.

@@ -96,7 +96,7 @@ fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
         assert_eq!(counts(&flow(20, &transport, &[0])), (3 * PACKET + RTT + THERE, 1, 0));
     }
     // With a threshold of ten it is the ack of number 15.
-    let patient = "initial_window = \"20pkt\"\ndupthresh = 10";
+    let patient = "initial_window = \"20pkt\"\nrecovery.dupthresh = 10";
     let expected = 15 * PACKET + RTT + THERE;
     assert_eq!(counts(&flow(20, patient, &[5 * PACKET])), (expected, 1, 0));
 }
@@ -138,8 +138,8 @@ fn a_window_that_marks_have_cut_doubles_after_timeouts() {
                      link_delay = '20us' }}\n\
                      switch = {{ aqm = {{ kind = 'ecn', threshold = '5pkt' }} }}\n\
                      [[event]]\na = 'leaf0'\nb = 'host2'\nat = '100us'\nuntil = '{until}'\n\
-                     [transport]\ninitial_window = 'flow'\nloss_detection = '{detection}'\n\
-                     tail_loss_probe = false\nkind = '{transport}"
+                     [transport]\ninitial_window = 'flow'\nrecovery.kind = '{detection}'\n\
+                     recovery.tail_loss_probe = false\nkind = '{transport}"
                 );
                 let run = run_flows(&text, &[(0, 2, 100 * MSS, 0), (1, 2, 100 * MSS, 0)]);
                 assert_eq!(run.progress, Progress::Complete);
@@ -182,7 +182,7 @@ fn a_lost_tail_waits_for_the_timeout() {
     // RTT after the start and sets the timer to 10 ms, or to srtt + 4 rttvar if that is longer.
     let last_ack = 18 * PACKET + RTT;
     for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000), ("200us", 200)] {
-        let transport = format!("initial_window = \"20pkt\"\nmin_rto = \"{min_rto}\"");
+        let transport = format!("initial_window = \"20pkt\"\nrecovery.min_rto = \"{min_rto}\"");
         let expected = last_ack + us * US + THERE;
         assert_eq!(counts(&flow(20, &transport, &[19 * PACKET])), (expected, 1, 1), "{min_rto}");
     }
@@ -198,7 +198,7 @@ fn a_probe_repairs_a_lost_tail_much_sooner() {
         let sample = RTT + k * PACKET;
         smoothed = smoothed - smoothed / 8 + sample / 8;
     }
-    let transport = "initial_window = \"20pkt\"\ntail_loss_probe = true";
+    let transport = "initial_window = \"20pkt\"\nrecovery.tail_loss_probe = true";
     let expected = 18 * PACKET + RTT + 2 * smoothed + THERE;
     assert_eq!(counts(&flow(20, transport, &[19 * PACKET])), (expected, 1, 0));
     // Two packets are lost. The probe is the last of them, and its ack, 42.4832 us after it (it is
@@ -218,14 +218,15 @@ fn timeouts_double() {
     let run = flow(1, "", &[0, 10 * ms, 30 * ms]);
     assert_eq!(counts(&run), (third + THERE, 3, 3));
     // Beginning with 3 ms and bounded: at 0, 3, 9, and then every 8 ms.
-    let bounded = "initial_rto = \"3ms\"\nmax_rto = \"8ms\"\nmin_rto = \"1ms\"";
+    let bounded =
+        "recovery.initial_rto = \"3ms\"\nrecovery.max_rto = \"8ms\"\nrecovery.min_rto = \"1ms\"";
     let run = flow(1, bounded, &[0, 3 * ms, 9 * ms, 17 * ms]);
     assert_eq!(counts(&run), (25 * ms + THERE, 4, 4));
 }
 
 #[test]
 fn a_lost_request_is_repeated_and_so_is_a_lost_answer() {
-    let handshake = "handshake = true\ninitial_rto = \"2ms\"\ninitial_window = \"flow\"";
+    let handshake = "handshake = true\nrecovery.initial_rto = \"2ms\"\ninitial_window = \"flow\"";
     // 52 bytes: 20.0832 us each way.
     let undisturbed = 2 * BACK + THERE;
     assert_eq!(counts(&flow(1, handshake, &[])), (undisturbed, 0, 0));
@@ -340,7 +341,7 @@ fn what_a_split_ack_leaves_is_acknowledged_when_it_is_due() {
         initial_window = "3pkt"
         ack_every = 3
         ask_acks = false
-        min_rto = "5ms"
+        recovery.min_rto = "5ms"
         [[traffic]]
         name = "elsewhere"
         kind = "persistent"
@@ -473,7 +474,7 @@ fn flows_that_fill_queues_share_a_line() {
             r#"
             duration = "1s"
             stop = "1s"
-            transport = {{ kind = "{kind}", min_rto = "1ms" }}
+            transport = {{ kind = "{kind}", recovery.min_rto = "1ms" }}
             switch = {{ queue_limit = "100pkt" }}
             record = {{ windows = [{}], window_interval = "500ms", drops = false }}
             [topology]

@@ -14,7 +14,7 @@ use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{DropReason, Entry};
 use spillway_traffic::NAMED_SIZES;
-use spillway_transport::tagging;
+use spillway_transport::{recovery, tagging};
 
 /// All algorithms by room, with their parameters and sources, and all signals, as JSON.
 #[pyfunction]
@@ -22,6 +22,8 @@ pub fn catalogue() -> String {
     let transports = spillway_transport::KINDS.iter().map(|kind| {
         row(kind.id, kind.summary, kind.citation, &spillway_transport::Transport::keys(kind.id))
     });
+    let recoveries = recovery::KINDS.iter();
+    let recoveries = recoveries.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
     let taggers = tagging::KINDS.iter();
     let taggers = taggers.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
     let traffics =
@@ -44,6 +46,7 @@ pub fn catalogue() -> String {
         "aqm": policies(AqmPolicy::catalogue()),
         "scheduling": policies(SchedulingPolicy::catalogue()),
         "transport": transports.collect::<Value>(),
+        "recovery": recoveries.collect::<Value>(),
         "tagging": taggers.collect::<Value>(),
         "traffic": traffics.collect::<Value>(),
         "topology": topologies.collect::<Value>(),

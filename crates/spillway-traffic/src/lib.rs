@@ -622,9 +622,10 @@ mod tests {
 
     #[test]
     fn keys_of_others_stay_in_the_section() {
-        let mut section = fixture::section("permutation", "size = \"1MB\"\nmin_rto = \"1ms\"");
+        let mut section =
+            fixture::section("permutation", "size = \"1MB\"\nrecovery.min_rto = \"1ms\"");
         fixture().with_context(|context| read(&mut section, 0, context)).unwrap();
-        assert_eq!(section.rest().to_string().trim(), "min_rto = \"1ms\"");
+        assert_eq!(section.rest().to_string().trim(), "[recovery]\nmin_rto = \"1ms\"");
         let resolved = section.finish().unwrap().to_string();
         let expected = "name = \"test\"\nkind = \"permutation\"\nsize = \"1MB\"\nstart = \"0us\"\n";
         assert_eq!(resolved, expected);

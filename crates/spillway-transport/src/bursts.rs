@@ -151,14 +151,14 @@ mod tests {
             ("offload = \"2895B\"", "offload: it is less than two segments"),
             ("offload = \"0B\"", "expected a size such as"),
             ("coalesce = \"2895B\"", "coalesce: it is less than two segments"),
-            ("coalesce = \"64KiB\"\nloss_detection = \"per-priority\"", "an ack of its own"),
+            ("coalesce = \"64KiB\"\nrecovery.kind = \"per-priority\"", "an ack of its own"),
             ("quick_acks = 256", "expected a whole number from 0 to 255"),
             ("coalesce_time = \"5us\"", "coalesce_time"),
             (
                 "offload = \"64KiB\"\nmin_window = \"100B\"",
                 "offload: it does not go with this: min_window",
             ),
-            ("ack_push = true\nloss_detection = \"per-priority\"", "ack_push: it does not go with"),
+            ("ack_push = true\nrecovery.kind = \"per-priority\"", "ack_push: it does not go with"),
         ] {
             let told = problem(&format!("{kind}\n{more}"));
             assert!(told.contains(expected) && (told.is_empty() == expected.is_empty()), "{told}");

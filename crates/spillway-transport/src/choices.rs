@@ -5,26 +5,17 @@ use super::dcqcn::DcqcnParams;
 use super::hpcc::HpccParams;
 use super::preset;
 use super::rates::RateWindow;
-use super::{Connections, Losses, Nacks};
+use super::{Connections, recovery};
 
 /// The keys that decide about others.
-pub const CHOICES: [&str; 8] = [
-    "loss_detection",
-    "retransmit",
-    "connections",
-    "cnp",
-    "window",
-    "rate_step",
-    "coalesce",
-    preset::KEY,
-];
+pub const CHOICES: [&str; 7] =
+    [recovery::KEY, "connections", "cnp", "window", "rate_step", "coalesce", preset::KEY];
 
 /// Whether a transport of some kind drops the value of `key` when one of [`CHOICES`] gets `value`.
 /// It does if `key` then means nothing, or if the new value is to decide about it.
 pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     match choice {
-        "loss_detection" => Losses::is_foreign(key, value),
-        "retransmit" => Nacks::is_foreign(key, value),
+        recovery::KEY => recovery::is_foreign(key, value),
         "connections" => Connections::is_foreign(key, value),
         "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
         "window" => RateWindow::is_foreign(kind, key, value),
@@ -39,7 +30,8 @@ pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
 /// written for the earlier value is not meant for the new one.
 pub fn has_other_default(key: &str, choice: &str, value: &str, earlier: &str) -> bool {
     match choice {
-        "loss_detection" => Losses::has_other_default(key, value, earlier),
+        // TIMELY does with ns-3's recovery what ABM's program does.
+        recovery::KEY => key == "recovery_window" && (value == "ns3") != (earlier == "ns3"),
         preset::KEY => value != earlier && preset::decides_alone(earlier, key),
         _ => false,
     }
@@ -73,7 +65,9 @@ mod tests {
                 let differs = paper.get(key) != other.get(key);
                 let is_known = preset::decides(kind, key)
                     || preset::decides_alone(preset, key)
-                    || key == preset::KEY;
+                    || key == preset::KEY
+                    || (key == recovery::KEY
+                        && preset::recovery_of(preset, "paper", "sack").is_some());
                 assert!(is_known || !differs, "{kind}: {key}");
             }
         }
@@ -84,7 +78,7 @@ mod tests {
         // preset.
         let goes = |preset| is_foreign("timely", "t_low", preset::KEY, preset);
         assert!(goes("abm") && !goes("simulator") && !goes("paper"));
-        let goes = |from| has_other_default("loss_detection", preset::KEY, "paper", from);
+        let goes = |from| has_other_default("t_low", preset::KEY, "paper", from);
         assert!(goes("abm") && !goes("simulator"));
     }
 
@@ -98,7 +92,7 @@ mod tests {
         assert!(is_foreign("dcqcn", "vary_window", "window", "none"));
         assert!(is_foreign("newreno", "coalesce_time", "coalesce", "none"));
         assert!(!is_foreign("newreno", "coalesce_time", "coalesce", "64KiB"));
-        assert!(is_foreign("newreno", "ack_push", "retransmit", "selective"));
+        assert!(is_foreign("newreno", "ack_push", "recovery", "selective"));
         assert!(is_foreign("hpcc", "expected_flows", "rate_step", "1Mbps"));
         assert!(!is_foreign("hpcc", "expected_flows", "rate_step", "expected-flows"));
         assert!(!is_foreign("dcqcn", "vary_window", "window", "8KB"));

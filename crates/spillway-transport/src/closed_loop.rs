@@ -8,25 +8,14 @@ use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
 use super::preset::Defaults;
 use super::receiver::{AckPolicy, EcnEcho, Notifications, Tells};
-use super::recovery::Nacks;
-use super::recovery::Timeouts;
-use super::recovery::{LossDetection, Losses};
-use super::rtt::{Granularity, RtoBounds};
+use super::recovery::{self, FixedTimeout, Losses, Recovery, RecoveryExtension, Settings};
+use super::rtt::RtoBounds;
 use super::size;
 use super::window::Window;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::{Amount, BdpSize, LONGEST};
+use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
-
-/// Not used: these senders have another timeout, which never changes.
-const NO_RTO: RtoBounds = RtoBounds {
-    initial: LONGEST,
-    min: LONGEST,
-    max: LONGEST,
-    granularity: Granularity::NONE,
-    min_bounds_spread: false,
-};
 
 /// The settings of a transport that acks drive.
 #[derive(Clone, Debug)]
@@ -60,12 +49,12 @@ pub struct ClosedLoop {
     pub bursts: Option<Bursts>,
     /// The bounds of the retransmission timeout.
     pub rto: RtoBounds,
-    /// How losses are found and repaired.
+    /// What recoveries with TCP's phases share.
     pub losses: Losses,
-    /// The settings of a sender that learns of losses by timeouts alone.
-    pub timeouts: Option<Timeouts>,
-    /// The settings of NACKs, if they tell of losses.
-    pub nacks: Option<Nacks>,
+    /// The recovery of a flow before its start.
+    pub recovery: Recovery,
+    /// Whether data packets state how much of their flow is left, as its recovery counts it.
+    pub states_remaining: bool,
     /// Bytes that may be in flight before the first ack: the window that the receiver announced in
     /// the handshake.
     pub syn_window: u64,
@@ -75,11 +64,6 @@ pub struct ClosedLoop {
     pub connections: Connections,
 }
 
-/// The default of `rto_granularity`. If all round trips are equal, rttvar vanishes. A loss that
-/// acks show is repaired within two round trips: one until enough acks have come, if the window is
-/// sent in bursts, and one for the retransmission. No timeout must come before that.
-const GRANULARITY: &str = "1rtt";
-
 impl ClosedLoop {
     /// Reads all keys of a transport's section except those of its congestion controller.
     pub(super) fn read(
@@ -88,6 +72,7 @@ impl ClosedLoop {
         mss: u32,
         defaults: &Defaults,
         maker: Arc<dyn ControlMaker>,
+        recoveries: &[Arc<dyn RecoveryExtension>],
     ) -> Result<ClosedLoop, SettingsError> {
         if needs.by_timeouts_alone {
             return ClosedLoop::read_by_timeouts(section, needs, mss, maker);
@@ -135,24 +120,29 @@ impl ClosedLoop {
         let meaning = "whether senders ask for the ack of a flow's last packet, and of one after which \
                        they may send no more before an ack (with ack_every above 1); true without it";
         let asked = section.optional_flag("ask_acks", meaning)?.unwrap_or(true);
-        let nacks = Nacks::read(section)?;
-        let bursts = if is_paced || nacks.is_some() { None } else { Bursts::read(section, mss)? };
-        let Coalescing { every, delay, quick } = if is_paced || nacks.is_some() {
+        recovery::moved(section)?;
+        let Settings { recovery, losses, rto } =
+            Settings::read(section, needs.echo, is_paced, recoveries)?;
+        if recovery.is_own()
+            && let Some(key) = recovery::OF_PHASES.iter().find(|key| section.has(key))
+        {
+            let why = "means nothing where the recovery chooses every segment itself";
+            return Err(section.error(key, why));
+        }
+        let is_other = is_paced || recovery.is_own();
+        let bursts = if is_other { None } else { Bursts::read(section, mss)? };
+        let Coalescing { every, delay, quick } = if is_other {
             Coalescing { every, delay, quick: 0 }
         } else {
             Coalescing::read(section, mss, every, delay)?
         };
-        let (rto, losses) = match nacks {
-            None => (ClosedLoop::read_rto(section)?, Losses::read(section, needs.echo, is_paced)?),
-            Some(_) => (NO_RTO, Losses::BY_NACKS),
-        };
-        if losses.numbers_packets() && every > 1 {
+        if recovery.numbers_packets() && every > 1 {
             let problem = "per-priority loss detection needs an ack of its own for every packet";
             return Err(section.error("ack_every", problem));
         }
-        let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
+        let has_fractions = windows.min < mss.into() && !recovery.is_ns3();
         let paces = needs.pace != Pace::Never || has_fractions;
-        if bursts.is_some() && (paces || losses.numbers_packets()) {
+        if bursts.is_some() && (paces || recovery.numbers_packets()) {
             let why = if paces {
                 "min_window is less than a segment: segments are then paced"
             } else {
@@ -161,9 +151,10 @@ impl ClosedLoop {
             let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
             return Err(section.error(key, format!("it does not go with this: {why}")));
         }
-        let (syn_window, handshake) = match nacks {
-            None => ClosedLoop::read_opening(section, mss)?,
-            Some(_) => (u64::MAX, false),
+        let (syn_window, handshake) = if recovery.is_own() {
+            (u64::MAX, false)
+        } else {
+            ClosedLoop::read_opening(section, mss)?
         };
         let connections = Connections::read(section, is_paced)?;
         let notifications = maker.notifications();
@@ -185,50 +176,28 @@ impl ClosedLoop {
                 delay,
                 quick,
                 echo: if notifications.is_some() { EcnEcho::Notified } else { needs.echo },
-                tells: match losses.detection {
-                    LossDetection::Rack => Tells::Duplicates,
-                    LossDetection::Nacks => Tells::Packet,
+                tells: match &recovery {
+                    Recovery::Rack(_) => Tells::Duplicates,
+                    Recovery::Own(own) => own.tells(),
                     _ => Tells::Ranges,
                 },
                 times_last: is_paced,
                 asked,
-                in_order: match nacks {
-                    Some(Nacks::GoBackN { receiver, .. }) => Some(receiver),
-                    Some(Nacks::Selective(_)) | None => None,
+                in_order: match &recovery {
+                    Recovery::Own(own) => own.in_order(),
+                    _ => None,
                 },
             },
             notifications,
             bursts,
             rto,
             losses,
-            timeouts: None,
-            nacks,
+            recovery,
+            states_remaining: false,
             syn_window,
             handshake,
             connections,
         })
-    }
-
-    fn read_rto(section: &mut Section) -> Result<RtoBounds, SettingsError> {
-        let initial = section.time("initial_rto", "10ms", "timeout before the first RTT sample")?;
-        let min = section.positive_time("min_rto", "10ms", "the least retransmission timeout")?;
-        let max = section.time("max_rto", "1s", "the greatest retransmission timeout")?;
-        let meaning = "the least that a timeout is beyond the smoothed round trip (RFC 6298's G, the \
-                       granularity of the clock)";
-        let takes = "a time such as \"20us\", or a multiple of the smoothed RTT such as \"1rtt\"";
-        let granularity =
-            section.quantity("rto_granularity", GRANULARITY, takes, meaning, Granularity::parse)?;
-        let meaning = "what is at least `min_rto`: the timeout (RFC 6298), or what it is beyond the \
-                       smoothed round trip (Linux)";
-        let ways = [("timeout", false), ("spread", true)];
-        let min_bounds_spread = section.choice("min_rto_bounds", &ways, meaning)?;
-        let granularity = if min_bounds_spread { granularity.at_least(min) } else { granularity };
-        let rto = RtoBounds { initial, min, max, granularity, min_bounds_spread };
-        if rto.min > rto.max {
-            let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
-            return Err(section.error("min_rto", problem));
-        }
-        Ok(rto)
     }
 
     /// Reads how a connection is opened: its first window, and whether there is a handshake.
@@ -256,7 +225,8 @@ impl ClosedLoop {
         maker: Arc<dyn ControlMaker>,
     ) -> Result<ClosedLoop, SettingsError> {
         let windows = Windows::read_unbounded(section, mss)?;
-        let timeouts = Timeouts::read(section)?;
+        let own = Box::new(FixedTimeout::read(section)?);
+        let Settings { recovery, losses, rto } = Settings::of_own(own);
         Ok(ClosedLoop {
             maker,
             windows,
@@ -282,11 +252,10 @@ impl ClosedLoop {
             },
             notifications: None,
             bursts: None,
-            // Not used: `timeouts` gives the timeout.
-            rto: NO_RTO,
-            losses: Losses::BY_TIMEOUTS,
-            timeouts: Some(timeouts),
-            nacks: None,
+            rto,
+            losses,
+            recovery,
+            states_remaining: true,
             syn_window: u64::MAX,
             handshake: false,
             connections: Connections::Own,
@@ -305,11 +274,16 @@ impl ClosedLoop {
 
     /// The least retransmission timeout, if there is one.
     pub fn min_rto(&self, base_rtt: Time) -> Option<Time> {
-        match (self.timeouts, &self.nacks) {
-            (Some(timeouts), _) => Some(timeouts.rto(base_rtt)),
-            (None, Some(nacks)) => nacks.shortest_rto(base_rtt).map(|(rto, _)| rto),
-            (None, None) => Some(self.rto.min),
+        match &self.recovery {
+            Recovery::Own(own) => own.shortest_rto(base_rtt).map(|(rto, _)| rto),
+            _ => Some(self.rto.min),
         }
+    }
+
+    /// The recovery of a flow that starts, in segments of `mss`.
+    pub(super) fn start_recovery(&self, mss: u64, access: &Access) -> Recovery {
+        let held_back = if self.acks.every == 1 { Time::ZERO } else { self.acks.delay };
+        self.recovery.start(mss, &self.losses, held_back, access)
     }
 
     /// The longest backlog of the sender's own line with which windows may still grow.

@@ -65,7 +65,7 @@
 //! others'. A new rate applies from the next packet on: one that waits for its pace keeps its time.
 //! Timers are no events: what they do is done when a packet is sent, or an ack or a notification
 //! comes, with the time at which it was due. So a window that grows with the rate (`vary_window`)
-//! is noticed then. Losses are found and repaired as `loss_detection` says, and do not change the
+//! is noticed then. Losses are found and repaired as `recovery` says, and do not change the
 //! rate; after a timeout one segment is in flight until the next ack. Pacing counts bytes on the
 //! wire, to a picosecond for each packet.
 //!

@@ -15,7 +15,7 @@
 //!
 //! # Departures from the paper
 //! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), and has no least window. With
-//! `loss_detection = "ns3"` the window also grows as there: by a whole segment once as many are
+//! `recovery = "ns3"` the window also grows as there: by a whole segment once as many are
 //! acknowledged as fit the window, a count that goes on after a cut.
 //! `share_of = "delivered"` counts as Linux does: a packet that arrives behind a gap counts, with
 //! its mark, when selective acks tell of it, and not again when the gap is filled. RFC 8257 ignores

@@ -30,7 +30,7 @@
 //! acknowledged and the next byte, in whole segments, and one more, as there.
 //!
 //! # Scope and limitations
-//! Losses are found and repaired as `loss_detection` says, and do not change the rate; after a
+//! Losses are found and repaired as `recovery` says, and do not change the rate; after a
 //! timeout one segment is in flight until the next ack. Every ack tells whether its packet was
 //! marked. A new rate applies from the next packet on. Pacing counts bytes on the wire, to a
 //! picosecond for each packet.

@@ -1,7 +1,8 @@
-//! Congestion controllers and taggers that are not compiled in; they are called through a pointer.
+//! Congestion controllers, loss recoveries and taggers that are not compiled in; they are called through a pointer.
 
 use super::control::ControlMaker;
 use super::kind::Needs;
+use super::recovery::RecoveryExtension;
 use super::tagging::TaggerExtension;
 use super::window::CongestionControl;
 use dyn_clone::DynClone;
@@ -34,6 +35,8 @@ pub trait ControlExtension: Debug + Send + Sync {
 pub struct Extensions {
     /// Congestion controllers.
     pub transport: Vec<Arc<dyn ControlExtension>>,
+    /// Loss recoveries.
+    pub recovery: Vec<Arc<dyn RecoveryExtension>>,
     /// Taggers.
     pub tagging: Vec<Arc<dyn TaggerExtension>>,
 }

@@ -50,7 +50,8 @@ pub use newreno::NewReno;
 pub use pfabric::KIND as PFABRIC;
 pub use pfabric::{PFabric, PFabricParams};
 pub use powertcp::{PowerTcp, PowerTcpParams};
-pub use recovery::{LossDetection, Losses, Nacks, Remaining, Selective, Timeouts};
+pub use preset::recovery_of;
+pub use recovery::{Losses, Recovery};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
 pub use timely::{Timely, TimelyParams};
 pub use udp::{Pacing, Udp};
@@ -144,7 +145,8 @@ impl Transport {
         let (control, carried) = match driver {
             DriverParams::Clock(clock) => (Control::OpenLoop(clock), 0),
             DriverParams::Acks(maker) => {
-                let mut closed = ClosedLoop::read(section, needs, mss, &defaults, maker)?;
+                let outside = &extensions.recovery;
+                let mut closed = ClosedLoop::read(section, needs, mss, &defaults, maker, outside)?;
                 let carried = closed.carried_bytes();
                 closed.set_header(header + carried);
                 (Control::ClosedLoop(closed), carried)
@@ -174,8 +176,7 @@ impl Transport {
     }
 
     /// Sections of a kind of transport that together have all its keys. One gives nothing that
-    /// would change any key. The others have losses found by order, losses told by NACKs (two
-    /// sections), a window beside a rate, and a receiver that coalesces.
+    /// would change any key. The others have a window beside a rate, and a receiver that coalesces.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
         let section = |more: Option<(&'static str, &'static str)>| {
             // If connections stay open, all keys mean something.
@@ -189,13 +190,7 @@ impl Transport {
         };
         let plain = section(None);
         let has = |name: &str| plain.keys().iter().any(|key| key.name == name);
-        let others = [
-            ("loss_detection", "per-priority"),
-            ("retransmit", "go-back-n"),
-            ("retransmit", "selective"),
-            ("window", "1bdp"),
-            ("coalesce", "64KiB"),
-        ];
+        let others = [("window", "1bdp"), ("coalesce", "64KiB")];
         let others = others.into_iter().filter(|(key, _)| has(key));
         let others: Vec<Section> = others.map(|setting| section(Some(setting))).collect();
         std::iter::once(plain).chain(others).collect()
@@ -247,7 +242,7 @@ impl Transport {
 
     /// Whether its packets have numbers in the order in which they are sent.
     pub fn numbers_packets(&self) -> bool {
-        self.closed_loop().is_some_and(|closed| closed.losses.numbers_packets())
+        self.closed_loop().is_some_and(|closed| closed.recovery.numbers_packets())
     }
 
     /// Whether switches write telemetry on its packets.

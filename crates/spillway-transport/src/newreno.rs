@@ -10,7 +10,7 @@
 //!   window does not count (RFC 5681, section 3.2, step 2).
 //! - Mark: ssthresh = cwnd = cwnd / 2, once for what is in flight at the time.
 //! - Marks and losses in the same window of data cut once together, and the receiver is told of the
-//!   cut (CWR) whatever its cause (RFC 3168, section 6.1.2). With `cut_once = false` a loss also
+//!   cut (CWR) whatever its cause (RFC 3168, section 6.1.2). With `recovery.cut_once = false` a loss also
 //!   cuts a window that a mark has cut, and only cuts for marks are announced. During loss recovery
 //!   marks do not cut.
 //!

@@ -1,11 +1,11 @@
 //! Presets: the values of several keys under one name. A key that a scenario gives keeps its value.
 
-use super::Losses;
 use super::dcqcn::DcqcnParams;
 use super::hpcc::HpccParams;
 use super::rates::RateWindow;
+use super::recovery;
 use super::timely::TimelyParams;
-use spillway_settings::{Section, SettingsError, Value};
+use spillway_settings::{Section, SettingsError, Table, Value};
 
 /// The transports that may have Linux's values.
 const OF_LINUX: [&str; 3] = ["dctcp", "newreno", "cubic"];
@@ -66,18 +66,11 @@ pub(super) struct Defaults {
 fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     let texts = [
         ("ack_delay", "40ms"),
-        ("initial_rto", "1s"),
-        ("min_rto", "200ms"),
-        ("min_rto_bounds", "spread"),
-        ("rto_granularity", "0us"),
-        ("max_rto", "120s"),
-        ("loss_detection", "rack"),
-        ("reduction", "proportional"),
         ("window_unit", "segments"),
         ("host_backlog", "unlimited"),
         ("offload", "64KiB"),
     ];
-    let flags = ["tail_loss_probe", "handshake", "ack_push"];
+    let flags = ["handshake", "ack_push"];
     let numbers = [("ack_every", 2), ("quick_acks", 16)];
     let own: &[(&str, &str)] = match kind {
         "cubic" => &[("hystart", "linux"), ("friendly_alpha", "linux")],
@@ -90,13 +83,39 @@ fn linux(kind: &str) -> Vec<(&'static str, Value)> {
     texts.chain(flags).chain(numbers.map(|(key, value)| (key, Value::Integer(value)))).collect()
 }
 
+/// Linux's loss recovery.
+fn recovery_of_linux() -> Table {
+    let texts = [
+        ("kind", "rack"),
+        ("initial_rto", "1s"),
+        ("min_rto", "200ms"),
+        ("min_rto_bounds", "spread"),
+        ("rto_granularity", "0us"),
+        ("max_rto", "120s"),
+        ("reduction", "proportional"),
+    ];
+    let texts = texts.map(|(key, value)| (key.to_string(), value.into()));
+    texts.into_iter().chain([("tail_loss_probe".to_string(), Value::Boolean(true))]).collect()
+}
+
+/// Gives a loss recovery that is not given, or the keys of it that are not.
+fn give_recovery(section: &mut Section, values: Table) {
+    let given = section.raw(recovery::KEY);
+    let given = given.map_or_else(Table::new, |given| recovery::table_of(Some(&given)));
+    let kind = given.get("kind").or(values.get("kind")).and_then(Value::as_str);
+    let kind = kind.unwrap_or_default().to_string();
+    let mut filled = values;
+    filled.retain(|key, _| key == "kind" || recovery::has(&kind, key));
+    filled.extend(given);
+    section.give(recovery::KEY, Value::Table(filled));
+}
+
 /// Reads the key of a transport whose preset is Linux, and gives the other keys their values. With
 /// the preset of ABM's program, lets losses be found as in ns-3.
 pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsError> {
     let chosen = |key| section.peek(key).and_then(Value::as_str);
-    let by_acks = chosen("retransmit").is_none_or(|way| way == "tcp");
-    if kind == "timely" && chosen(KEY) == Some(ABM) && by_acks {
-        section.give("loss_detection", "ns3".into());
+    if kind == "timely" && chosen(KEY) == Some(ABM) {
+        give_recovery(section, Table::from_iter([("kind".to_string(), "ns3".into())]));
     }
     if !OF_LINUX.contains(&kind) {
         return Ok(());
@@ -108,21 +127,32 @@ pub(super) fn fill(kind: &str, section: &mut Section) -> Result<(), SettingsErro
         let values = linux(kind).into_iter();
         let values = values.filter(|&(key, _)| is_friendly || key != "friendly_alpha");
         values.for_each(|(key, value)| section.give(key, value));
+        give_recovery(section, recovery_of_linux());
     }
     Ok(())
 }
 
+/// The kind of recovery that comes with this preset after another one in place of the kind `now`,
+/// if presets decide about it: about those with TCP's phases.
+pub fn recovery_of(preset: &str, earlier: &str, now: &str) -> Option<&'static str> {
+    match (preset == ABM, earlier == ABM) {
+        _ if !recovery::has(now, "min_rto") => None,
+        (true, _) => Some("ns3"),
+        (false, true) => Some(recovery::KINDS[0].id),
+        (false, false) => None,
+    }
+}
+
 /// Whether this preset decides about a key about which other presets do not.
 pub fn decides_alone(preset: &str, key: &str) -> bool {
-    let of_losses = key == "loss_detection" || Losses::is_foreign(key, "ns3");
-    preset == ABM && (of_losses || TimelyParams::OF_ABM.contains(&key))
+    preset == ABM && TimelyParams::OF_ABM.contains(&key)
 }
 
 /// Whether some preset of a transport decides about a key: it sets the key, or the key means
 /// nothing with it.
 pub fn decides(kind: &str, key: &str) -> bool {
     if OF_LINUX.contains(&kind) {
-        return linux(kind).iter().any(|(known, _)| *known == key);
+        return key == recovery::KEY || linux(kind).iter().any(|(known, _)| *known == key);
     }
     let own: &[&[&str]] = match kind {
         "dcqcn" => &[DcqcnParams::OF_PRESETS, DcqcnParams::OF_PACKETS],
@@ -189,10 +219,14 @@ mod tests {
             section.finish().unwrap()
         };
         for kind in OF_LINUX {
-            let found = read(&format!("kind = \"{kind}\"\npreset = \"linux\"\nmin_rto = \"5ms\""));
+            let found =
+                read(&format!("kind = \"{kind}\"\npreset = \"linux\"\nrecovery.min_rto = \"5ms\""));
             for (key, value) in linux(kind) {
+                assert_eq!(found.get(key), Some(&value), "{key}");
+            }
+            for (key, value) in recovery_of_linux() {
                 let expected = if key == "min_rto" { "5ms".into() } else { value };
-                assert_eq!(found.get(key), Some(&expected), "{key}");
+                assert_eq!(found[recovery::KEY].get(&key), Some(&expected), "{key}");
             }
             // What is resolved resolves to itself, and without the key nothing is written.
             assert_eq!(read(&found.to_string()), found);

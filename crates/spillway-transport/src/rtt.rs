@@ -1,7 +1,7 @@
 //! The retransmission timeout (RFC 6298): how long to wait for an ack.
 
 use spillway_engine::Time;
-use spillway_settings::quantity::{self, RttTime};
+use spillway_settings::quantity::{self, LONGEST, RttTime};
 
 /// A sender's estimate of the round-trip time. The default has no sample yet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +26,17 @@ pub struct RtoBounds {
     pub min_bounds_spread: bool,
     /// The greatest timeout.
     pub max: Time,
+}
+
+impl RtoBounds {
+    /// For senders with another timeout, which never changes.
+    pub const UNUSED: RtoBounds = RtoBounds {
+        initial: LONGEST,
+        min: LONGEST,
+        max: LONGEST,
+        granularity: Granularity::NONE,
+        min_bounds_spread: false,
+    };
 }
 
 /// The least that a timeout is beyond the smoothed round trip: the greater of two.

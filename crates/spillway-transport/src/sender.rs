@@ -4,29 +4,28 @@
 mod as_ns3;
 mod asking;
 mod bursts;
-mod by_nacks;
 mod by_order;
 mod by_rack;
-mod by_timeout;
-mod detector;
 mod each;
 mod local;
 mod next_flow;
+mod own;
 mod probe;
 mod recovery;
 
-use detector::Detector;
 use recovery::AtOnce;
 pub use recovery::Phase;
 
 use super::Congestion;
 use super::bursts::Past;
+use super::ranges::Range;
 use super::receiver::SackBlocks;
+use super::recovery::Recovery;
 use super::recovery::reduction::{Reduction, ReductionRule, Told};
 use super::recovery::scoreboard::Scoreboard;
 use super::rtt::RttEstimate;
 use super::window::{Ack, CongestionControl, Window};
-use super::{Access, ClosedLoop, LossDetection};
+use super::{Access, ClosedLoop};
 use crate::flow::FlowSpec;
 use crate::telemetry::Telemetry;
 use spillway_engine::Time;
@@ -59,6 +58,13 @@ pub struct Piece {
     pub payload: u32,
     /// Whether it was sent before.
     pub again: bool,
+}
+
+impl Piece {
+    /// Its bytes.
+    pub fn range(&self) -> Range {
+        (self.seq, self.seq + u64::from(self.payload))
+    }
 }
 
 /// What a sender's deadline is for.
@@ -99,8 +105,8 @@ pub struct Sender {
     recover: u64,
     /// Whether this recovery began during a reduction for a mark.
     repairs_under_marks: bool,
-    /// How the sender finds losses.
-    detector: Detector,
+    /// How the sender finds and repairs losses.
+    recovery: Recovery,
     /// Acks of nothing new since the last ack of something new.
     duplicate_acks: u32,
     /// The first byte of a tail-loss probe that is under way.
@@ -153,7 +159,7 @@ impl Sender {
             keeps_timer: false,
             reduction: None,
             sent_last: 0,
-            detector: Detector::new(window.mss, transport, access),
+            recovery: transport.start_recovery(window.mss, access),
             paced_until: Time::ZERO,
             paced_from: Time::ZERO,
             paced_bytes: 0,
@@ -194,11 +200,7 @@ impl Sender {
 
     /// Timeouts since new data was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
-        match &self.detector {
-            Detector::FixedTimeout(state) => state.in_a_row(),
-            Detector::Nacks(state) => state.in_a_row(),
-            _ => self.rtt.backoff(),
-        }
+        self.tries().map_or(self.rtt.backoff(), |tries| tries.in_a_row)
     }
 
     /// The first byte that was never sent.
@@ -255,12 +257,12 @@ impl Sender {
 
     #[inline(never)]
     fn in_flight_behind_gaps(&self) -> u64 {
-        match &self.detector {
-            Detector::Scoreboard | Detector::FixedTimeout(_) => self.board.pipe(),
-            Detector::Timeout => self.sent_to() - self.board.una,
-            Detector::Nacks(_) => self.sent_by_nacks() - self.board.una,
-            Detector::Rack(by_rack) => self.board.missing() - by_rack.lost_bytes(),
-            Detector::Order(by_order) => self.board.missing() - by_order.lost_bytes(),
+        match &self.recovery {
+            Recovery::Sack | Recovery::DuplicateAcks | Recovery::Ns3 => self.board.pipe(),
+            Recovery::TimeoutOnly => self.sent_to() - self.board.una,
+            Recovery::Rack(by_rack) => self.board.missing() - by_rack.rack.lost_bytes(),
+            Recovery::PerPriority(by_order) => self.board.missing() - by_order.orders.lost_bytes(),
+            Recovery::Own(own) => own.in_flight(&self.board),
         }
     }
 
@@ -285,11 +287,11 @@ impl Sender {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => {
+            Phase::Recovery | Phase::Loss | Phase::Reduced | Phase::Own => {
                 self.repair_piece(transport)
             }
         }?;
-        if self.deadline == Time::MAX || transport.losses.detection == LossDetection::Rack {
+        if self.deadline == Time::MAX || matches!(transport.recovery, Recovery::Rack(_)) {
             self.note_sent(now, &piece, transport);
         }
         Some(piece)
@@ -339,9 +341,9 @@ impl Sender {
     }
 
     /// When the sender may send again, if only the pace keeps it from sending now.
-    pub fn waits_until(&self, now: Time) -> Option<Time> {
+    pub fn waits_until(&mut self, now: Time) -> Option<Time> {
         let may = match self.phase {
-            Phase::ByNacks => self.has_piece_by_nacks(),
+            Phase::Own => self.has_piece_by_own(),
             _ => {
                 let has_more = self.board.nxt < self.size || self.phase != Phase::Open;
                 has_more && (self.in_flight() < self.window.cwnd || self.at_once != AtOnce::Nothing)
@@ -374,7 +376,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let moves_on = ack.seq > self.board.una && ack.sack.is_none() && !self.board.has_gap();
         let in_order = moves_on && self.phase == Phase::Open;
-        if in_order && transport.losses.are_plain() {
+        if in_order && transport.losses.are_plain {
             self.take_ack::<true>(now, ack, transport);
         } else if in_order && ack.number.is_some() {
             self.take_numbered_ack(now, ack, transport);
@@ -385,11 +387,8 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
-        if transport.timeouts.is_some() {
-            return self.take_ack_by_timeout(now, ack);
-        }
-        if self.phase == Phase::ByNacks {
-            return self.take_ack_by_nacks(now, ack);
+        if self.phase == Phase::Own {
+            return self.take_ack_by_own(now, ack);
         }
         self.take_ack::<false>(now, ack, transport);
     }
@@ -414,14 +413,14 @@ impl Sender {
         ack: &AckSegment,
         transport: &ClosedLoop,
     ) {
-        let detection = if IN_ORDER { LossDetection::Sack } else { transport.losses.detection };
+        let recovery = if IN_ORDER { &Recovery::Sack } else { &transport.recovery };
         let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
         let acked = ack.seq.saturating_sub(self.board.una);
         let arrived_before = if IN_ORDER { 0 } else { self.board.arrived() };
         let lost_before = if IN_ORDER { 0 } else { self.board.lost_to() };
-        match detection {
-            LossDetection::Rack => self.note_times(now, ack),
-            LossDetection::PerPriority { .. } => self.note_order(ack),
+        match recovery {
+            Recovery::Rack(_) => self.note_times(now, ack),
+            Recovery::PerPriority(_) => self.note_order(ack),
             _ => {}
         }
         if IN_ORDER || acked > 0 {
@@ -435,12 +434,12 @@ impl Sender {
         if !IN_ORDER && let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
         }
-        if detection == LossDetection::DuplicateAcks {
+        if matches!(recovery, Recovery::DuplicateAcks) {
             self.count_duplicate_acks(acked, transport);
         }
         let before = (self.window.cwnd, self.window.ssthresh);
         let cut_until = self.window.cut_until;
-        let as_ns3 = detection == LossDetection::Ns3;
+        let as_ns3 = recovery.is_ns3();
         let told = Ack {
             now,
             acked,
@@ -465,19 +464,16 @@ impl Sender {
             self.tells_cut = true;
         }
         let mut loses = false;
-        match detection {
-            LossDetection::Sack if IN_ORDER => {}
-            LossDetection::Sack
-            | LossDetection::DuplicateAcks
-            | LossDetection::Timeout
-            | LossDetection::Nacks => self.advance_phase(&told, transport),
-            LossDetection::PerPriority { .. } => {
-                loses = self.advance_by_order(told.delivered, transport);
+        match recovery {
+            Recovery::Sack if IN_ORDER => {}
+            Recovery::Sack | Recovery::DuplicateAcks | Recovery::TimeoutOnly | Recovery::Own(_) => {
+                self.advance_phase(&told, transport);
             }
-            LossDetection::Rack => {
+            Recovery::PerPriority(_) => loses = self.advance_by_order(told.delivered, transport),
+            Recovery::Rack(_) => {
                 loses = self.advance_by_rack((now, told.delivered), ack, transport);
             }
-            LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
+            Recovery::Ns3 => self.advance_as_ns3(&told, cut_until),
         }
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
@@ -495,7 +491,7 @@ impl Sender {
             self.deadline = Time::MAX;
         } else if IN_ORDER {
             self.set_retransmission_deadline(now, transport);
-        } else if detection == LossDetection::Rack {
+        } else if matches!(recovery, Recovery::Rack(_)) {
             self.set_timers(now, acked > 0, transport);
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
@@ -509,14 +505,10 @@ impl Sender {
     /// The timer has expired. Returns the segment of a tail-loss probe, if one is due. After a
     /// timeout it returns `None`, and segments may be sent again.
     pub fn on_deadline(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
-        if transport.timeouts.is_some() {
-            return self.on_timeout_alone(now);
+        if self.phase == Phase::Own {
+            return self.on_timeout_by_own(now);
         }
-        if self.phase == Phase::ByNacks {
-            self.on_timeout_by_nacks(now);
-            return None;
-        }
-        let as_ns3 = transport.losses.detection == LossDetection::Ns3;
+        let as_ns3 = transport.recovery.is_ns3();
         if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.try_again(now, transport);
             return None;
@@ -588,12 +580,12 @@ impl Sender {
     /// than a segment. False with ns-3's rules, under which the timer ends the reduction.
     #[cold]
     fn is_idle(&self, transport: &ClosedLoop) -> bool {
-        transport.losses.detection != LossDetection::Ns3 && self.has_nothing_out()
+        !transport.recovery.is_ns3() && self.has_nothing_out()
     }
 
     #[cold]
     fn has_none_in_flight(&self, transport: &ClosedLoop) -> bool {
-        transport.losses.detection != LossDetection::Ns3 && self.in_flight() == 0
+        !transport.recovery.is_ns3() && self.in_flight() == 0
     }
 
     /// Tells a reduction of bytes that are sent although the window does not allow them.
@@ -636,24 +628,22 @@ impl Sender {
     #[inline]
     fn set_deadline(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);
-        if !transport.losses.are_plain() {
+        if !transport.losses.are_plain {
             self.set_other_timers(now, transport);
         }
     }
 
     #[cold]
     fn set_other_timers(&mut self, now: Time, transport: &ClosedLoop) {
-        match self.detector {
-            Detector::FixedTimeout(_) => self.set_timer_by_timeout(now),
-            Detector::Nacks(_) => self.set_timer_by_nacks(now),
-            Detector::Rack(_) => self.set_timers(now, true, transport),
-            Detector::Scoreboard | Detector::Timeout | Detector::Order(_) => {
-                if transport.losses.tail_loss_probe
-                    && let Some(due) = self.probe_due(now, self.deadline)
-                {
+        match self.recovery {
+            Recovery::Own(_) => self.set_timer_by_own(now),
+            Recovery::Rack(_) => self.set_timers(now, true, transport),
+            _ if transport.losses.tail_loss_probe => {
+                if let Some(due) = self.probe_due(now, self.deadline) {
                     (self.deadline, self.timer) = (due, Timer::Probe);
                 }
             }
+            _ => {}
         }
     }
 
@@ -661,8 +651,8 @@ impl Sender {
     #[cold]
     fn restart_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);
-        if let Detector::Rack(by_rack) = &mut self.detector {
-            by_rack.restart(self.deadline);
+        if let Recovery::Rack(by_rack) = &mut self.recovery {
+            by_rack.timeout_at = self.deadline;
         }
     }
 }

@@ -438,8 +438,8 @@ mod tests {
                 TimelyParams::read(&mut Section::new("transport", given))
             };
             let refused = read("").unwrap_err().to_string();
-            assert!(refused.ends_with("this value needs loss_detection = \"ns3\""), "{refused}");
-            assert!(read("loss_detection = \"ns3\"").is_ok());
+            assert!(refused.ends_with("this value needs recovery = \"ns3\""), "{refused}");
+            assert!(read("recovery = \"ns3\"").is_ok());
         }
         for key in ["start_window = \"9pkt\"", "start_ends = \"first-update\""] {
             let given = format!("window = \"none\"\n{key}").parse().unwrap();
@@ -453,21 +453,20 @@ mod tests {
 
     #[test]
     fn a_preset_is_abm_s_program_s() {
-        let expected = "loss_detection = \"ns3\"\nt_low = \"200us\"\nmin_rtt = \"80us\"\n\
+        let expected = "recovery = \"ns3\"\nt_low = \"200us\"\nmin_rtt = \"80us\"\n\
                         rate_step = \"100Mbps\"\nsegment = \"last-sent\"\nrow_counts = \"increases\"\n\
                         hyper_after = 5\nlarge_step = \"150Mbps\"\nstart_window = \"55pkt\"\n\
                         start_ends = \"first-update\"\nkept_difference = \"unsigned-ns\"\n\
                         update_after_timeout = false\nrecovery_window = \"in-flight\"\n\
                         pace_counts = \"payload\"\nrepairs_wait = false\nmoves_next = true";
-        assert_eq!(read("preset = \"abm\"\nloss_detection = \"ns3\""), read(expected));
+        assert_eq!(read("preset = \"abm\"\nrecovery = \"ns3\""), read(expected));
         let abm = transport("kind = \"timely\"\npreset = \"abm\"");
         assert_eq!((abm.mss, abm.header, abm.ack_size), (1_400, 54, 54));
-        let losses = abm.closed_loop().unwrap().losses;
-        assert_eq!(losses.detection, super::super::LossDetection::Ns3);
-        transport("kind = \"timely\"\npreset = \"abm\"\nretransmit = \"selective\"");
+        assert!(abm.closed_loop().unwrap().recovery.is_ns3());
+        transport("kind = \"timely\"\npreset = \"abm\"\nrecovery.kind = \"selective\"");
         // Settings that need losses to be found as in ns-3 are left out if they are found
         // otherwise.
-        let by_sack = read("preset = \"abm\"\nloss_detection = \"sack\"");
+        let by_sack = read("preset = \"abm\"\nrecovery = \"sack\"");
         assert_eq!((by_sack.segment, by_sack.stalls), (Segment::RoundTrip, false));
     }
 

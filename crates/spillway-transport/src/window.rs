@@ -188,7 +188,7 @@ pub struct Ack<'a> {
     pub may_grow: bool,
     /// Whether the sender is in recovery: the window was cut and does not change.
     pub in_recovery: bool,
-    /// Whether the sender is to do as ns-3's does (`loss_detection = "ns3"`).
+    /// Whether the sender is to do as ns-3's does (`recovery = "ns3"`).
     pub as_ns3: bool,
     /// What switches have written on the packet that it acknowledges, if the transport asks for it.
     pub telemetry: Option<&'a Telemetry>,

@@ -196,7 +196,8 @@ def _where_to_look(path: str) -> str | None:
     if not path:
         return None
     steps = path.split(".")
-    for room in ("sharing", "aqm", "scheduling", "tagging", "topology", "transport", "traffic"):
+    rooms = ("sharing", "aqm", "scheduling", "recovery", "tagging", "topology", "transport")
+    for room in (*rooms, "traffic"):
         if room in steps:
             return f"`spillway list {room}` tells what its keys take"
     return "`spillway show leaf-spine-128` shows a whole scenario, every key written out"

@@ -296,7 +296,7 @@ class Tagger(Plugin):
     overtakes: Annotated[
         bool,
         "whether a packet may have a better level than an earlier packet of its flow; a run warns "
-        "if overtaken packets are then taken for lost (`loss_detection`)",
+        "if overtaken packets are then taken for lost (`transport.recovery`)",
     ] = False
 
     def start(self) -> None:

@@ -202,7 +202,7 @@ def _taggers() -> Iterable[Case]:
         "qclimb, nine queues": (*nine, "transport.tagging=qclimb", bound),
         "qclimb, losses per priority": (
             *(*nine, "transport.tagging=qclimb", bound),
-            "transport.loss_detection=per-priority",
+            "transport.recovery=per-priority",
         ),
     }
     return [_leaf_spine(name, settings) for name, settings in cases.items()]

@@ -18,6 +18,7 @@ ROOMS = {
     "aqm": "How queues are marked and dropped from: switch.aqm",
     "scheduling": "Which queue of a port sends next: switch.scheduling",
     "transport": "How a flow becomes packets: transport.kind",
+    "recovery": "How losses are found and repaired: transport.recovery",
     "tagging": "Which priority a packet gets when it is sent: transport.tagging",
     "traffic": "Who sends how much to whom, and when: traffic.NAME.kind",
     "topology": "Who is connected to whom: topology.kind",

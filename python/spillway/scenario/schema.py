@@ -169,6 +169,7 @@ _ROOMS = {
     "switch.aqm": "aqm",
     "switch.scheduling": "scheduling",
     "transport": "transport",
+    "transport.recovery": "recovery",
     "transport.tagging": "tagging",
     "traffic.*": "traffic",
     "topology": "topology",

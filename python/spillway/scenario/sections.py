@@ -107,7 +107,7 @@ def path_below(section: str, key: str) -> str:
     """The path of the sections that hold a policy's parameters."""
     if section == "nic":
         return f"switch.{key}"
-    return f"{'transport' if key == 'tagging' else section}.{key}"
+    return f"{'transport' if key in ('recovery', 'tagging') else section}.{key}"
 
 
 @cache

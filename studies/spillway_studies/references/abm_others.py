@@ -56,13 +56,12 @@ _RATE: Json = dict.fromkeys(
         "min_window",
         "initial_window",
         "host_backlog",
-        "reduction",
         "offload",
         "ack_push",
         "quick_acks",
         "coalesce",
     )
-) | {"min_rate": "100Mbps"}
+) | {"recovery": {"reduction": None}, "min_rate": "100Mbps"}
 _POWERTCP = _RATE | {
     "kind": "powertcp",
     "expected_flows": 100.0,  # adds 100 Mbps

@@ -50,7 +50,10 @@ class Experiment:
     transport: str
     load: str
     transport_keys: Json
-    """What differs from that section of the scenario `abm`; a key with None is removed."""
+    """What differs from that section of the scenario `abm`, also in the tables within it.
+
+    A key with None is removed.
+    """
     settings: tuple[str, ...]
     """Other assignments to the scenario."""
     differences: tuple[str, ...] = ()
@@ -172,9 +175,8 @@ def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
     parquet.write(listed, file)
     replay = {"kind": "flows", "file": str(file)}
     resolved = Scenario.load("abm").resolved
-    transport = resolved["transport"] | experiment.transport_keys
-    transport = {key: value for key, value in transport.items() if value is not None}
-    first = {key: "flow" for key in ("initial_window", "start_window") if key in transport}
+    transport = _changed(resolved["transport"], experiment.transport_keys)
+    first: Json = {key: "flow" for key in ("initial_window", "start_window") if key in transport}
     traffic = [
         {"name": "background", "only_class": "background", **replay},
         {"name": "incast", "only_class": "incast", "handshake": False, **first, **replay},
@@ -186,6 +188,15 @@ def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
         "slowdown_base": "published",
     }
     return Scenario(resolved | own).set(*experiment.settings)
+
+
+def _changed(section: Json, keys: Json) -> Json:
+    """A section with other keys, also of the tables within it; a key with None is removed."""
+    given = {
+        key: _changed(section[key], value) if isinstance(value, dict) else value
+        for key, value in keys.items()
+    }
+    return {key: value for key, value in (section | given).items() if value is not None}
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:

@@ -176,8 +176,7 @@ def _star(disc: Disc, transport: str, hosts: int) -> Json:
             "ack_size": "54B",
             "initial_window": "10pkt",
             "min_window": "1B",
-            "min_rto": "10ms",
-            "loss_detection": "ns3",
+            "recovery": {"kind": "ns3", "min_rto": "10ms"},
             "host_backlog": "unlimited",
         },
     }

@@ -58,10 +58,10 @@ _PLACES = [(kind, p) for kind in _CLASSES for p in PERCENTILES]
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
     "switch.uncounted_bytes=0B",
-    "transport.loss_detection=sack, transport.reduction=proportional-ns3",
+    "transport.recovery=sack, transport.recovery.reduction=proportional-ns3",
     "transport.loss_cut=alpha",
-    "transport.reduction=proportional-rfc6937",
-    "transport.reduction=at-once",
+    "transport.recovery.reduction=proportional-rfc6937",
+    "transport.recovery.reduction=at-once",
     "transport.min_window=2pkt",
     "transport.alpha0=0.0",
     "transport.share_of=delivered",

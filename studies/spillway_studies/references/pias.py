@@ -72,10 +72,10 @@ DIFFERENCES: dict[str, Json] = {
     "alpha begins at 1": {"transport.alpha0": 1.0},
     "one path for each flow": {"routing.kind": "ecmp"},
     "windows make room for what has arrived": {
-        "transport.loss_detection": "sack",
-        "transport.dupthresh": 1_000_000,
+        "transport.recovery.kind": "sack",
+        "transport.recovery.dupthresh": 1_000_000,
     },
-    "losses found by times (`rack`)": {"transport.loss_detection": "rack"},
+    "losses found by times (`rack`)": {"transport.recovery": "rack"},
     "hosts' NICs without limit": {"nic.queue_limit": None},
     "hosts' NICs without limit and marks": {"nic.queue_limit": None, "nic.aqm": None},
     "windows do not grow with a backlog in the NIC": {"transport.host_backlog": "1bdp"},
@@ -250,9 +250,11 @@ def scenario(reference: Reference, place: Path) -> Scenario:
                 "initial_window": "70pkt",
                 "min_window": "1pkt",
                 "host_backlog": "unlimited",
-                # The timeout is always the same.
-                **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "2ms"),
-                "loss_detection": "timeout-only",
+                "recovery": {
+                    "kind": "timeout-only",
+                    # The timeout is always the same.
+                    **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "2ms"),
+                },
                 "handshake": True,
                 "connections": "open",
                 "restart_each": True,

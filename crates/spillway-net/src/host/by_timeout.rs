@@ -18,10 +18,9 @@ impl Hosts {
         };
         while let Some(piece) = sender.next_piece(net.now, closed) {
             if sender.leaves_out(&piece) && receiving.receiver.has(piece.seq - flow.first_byte) {
+                sender.count_left_out(&piece);
                 continue;
             }
-            sender.retransmitted_packets += u32::from(piece.again);
-            sender.timeout_repairs += u32::from(piece.again);
             self.tally.retransmitted += u64::from(piece.again);
             let remaining = sender.remaining(&piece);
             let next = sender.never_sent();

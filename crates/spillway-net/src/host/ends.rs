@@ -57,9 +57,9 @@ impl Sending {
     /// How a flow's segments are sent. `is_told` says whether its sender is told of drops at its
     /// own host.
     pub fn of(closed: &ClosedLoop, is_told: bool) -> Sending {
-        if closed.paces() || closed.timeouts.is_some() || is_told {
+        if closed.paces() || closed.states_remaining || is_told {
             Sending::Singly
-        } else if closed.losses.numbers_packets() {
+        } else if closed.recovery.numbers_packets() {
             Sending::Numbered
         } else if closed.bursts.is_some() {
             Sending::InBursts
@@ -435,7 +435,7 @@ mod tests {
             let text = format!("mss = \"1000B\"\n{text}");
             Sending::of(&closed_loop(&text), is_told)
         };
-        let numbered = "kind = \"dctcp\"\nloss_detection = \"per-priority\"";
+        let numbered = "kind = \"dctcp\"\nrecovery.kind = \"per-priority\"";
         assert_eq!(sending("kind = \"dctcp\"", false), Sending::ByWindow);
         assert_eq!(sending("kind = \"dctcp\"", true), Sending::Singly);
         assert_eq!(sending(numbered, false), Sending::Numbered);

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_request_without_an_answer_is_repeated_after_twice_the_time() {
-        let mut bench = bench(", initial_rto = \"1ms\"");
+        let mut bench = bench(", recovery.initial_rto = \"1ms\"");
         let slot = bench.start(flow(0, 1, 960));
         // Nothing arrives anywhere: only timers are handled. 1, 1 + 2 and 3 + 4 ms.
         let mut sent_again = Vec::new();

@@ -121,7 +121,7 @@ impl Hosts {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
-        if closed.timeouts.is_some() {
+        if closed.states_remaining {
             return self.send_by_timeout(net, scenario, slot);
         }
         let now = net.now;

@@ -3,10 +3,10 @@
 
 use super::flows::Over;
 use super::table::table;
-use spillway_transport::recovery::orders::OrderCounts;
+use spillway_transport::recovery::OrderCounts;
 
 /// What a flow lost, and what that led to. The last five counts exist only if losses are found by
-/// the order of packets (`loss_detection = "per-priority"`). The simulator knows them, but no
+/// the order of packets (`recovery = "per-priority"`). The simulator knows them, but no
 /// sender does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
@@ -72,8 +72,8 @@ counts! {
     /// Data packets that brought nothing new: unneeded repairs, or the packets that a repair had
     /// replaced.
     arrived_twice = Some(of.arrived_twice),
-    /// Data packets that came too early for a receiver that accepts them in order only (`retransmit
-    /// = "go-back-n"`), and were discarded.
+    /// Data packets that came too early for a receiver that accepts them in order only (`recovery =
+    /// "go-back-n"`), and were discarded.
     discarded_packets = Some(of.discarded),
     /// Packets whose acks came while a packet sent earlier was still on its way.
     overtaking_packets = of.order.map(|order| order.overtaking),

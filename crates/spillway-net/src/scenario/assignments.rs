@@ -7,13 +7,14 @@
 //! [`spillway_settings::apply`] knows nothing of this.
 
 mod overruled;
+mod recoveries;
 
 use self::overruled::overruled;
 use super::RoutingSettings;
 use crate::extensions::Extensions;
 use spillway_settings::{SettingsError, Table, Value, place_in};
 use spillway_topology::TIERS;
-use spillway_transport::Transport;
+use spillway_transport::{Transport, recovery, recovery_of};
 
 /// The keys of a switch, or of a tier, that hold a policy.
 pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
@@ -52,21 +53,41 @@ fn apply_each(
         let path = path_of(assignment);
         let policy = PreviousPolicy::before(table, path);
         let chosen = Choice::of(path).map(|choice| (choice, choice.value(table)));
+        let mut gone = Vec::new();
         let has_changed = match &policy {
+            _ if is_recovery(path)
+                && let Some(id) = id_of(assignment) =>
+            {
+                gone = recoveries::change(table, path.trim_end_matches(".kind"), &id)?;
+                true
+            }
             // A policy without its kind is removed altogether.
             Some(policy) if unsets(assignment) => {
                 spillway_settings::apply(table, &format!("{}=", policy.path))?
             }
             _ => spillway_settings::apply(table, assignment)?,
         };
+        if let Some((policy, _)) = path.rsplit_once('.').filter(|(policy, _)| is_policy(policy))
+            && at(table, policy).and_then(Value::as_table).is_some_and(Table::is_empty)
+        {
+            // Its only parameter is gone.
+            spillway_settings::apply(table, &format!("{policy}="))?;
+        }
         let is_expected = may_lack.contains(assignment);
         if !has_changed && !is_expected && !all_gone.contains(&by_name(table, path)) {
             warnings.push(format!("{assignment} unsets nothing: {path} is not set"));
         }
-        let mut gone = match &chosen {
+        if let Some((choice, earlier)) = &chosen
+            && choice.key == "preset"
+            && let now = recovery::chosen(at(table, "transport.recovery"))
+            && let Some(id) = recovery_of(&choice.value(table), earlier, now)
+        {
+            gone.extend(recoveries::change(table, "transport.recovery", id)?);
+        }
+        gone.extend(match &chosen {
             Some((choice, earlier)) => choice.forget_others(table, earlier),
             None => forget_other_kinds(table, assignment, extensions),
-        };
+        });
         gone.extend(senders.follow(table, later, extensions));
         let mut gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
         let parameters = policy.map_or_else(Vec::new, |policy| policy.forget(table));
@@ -75,7 +96,8 @@ fn apply_each(
             let is_set_again = later.iter().any(|other| path_of(other) == path);
             let named = by_name(table, path);
             let is_parameter = parameters.iter().any(|parameter| is_within(&named, parameter));
-            if is_set_again || !is_parameter && !gone.contains(&named) {
+            let is_gone = gone.iter().any(|dropped| is_within(&named, dropped));
+            if is_set_again || !is_parameter && !is_gone {
                 continue;
             }
             let reason = if is_parameter {
@@ -108,6 +130,7 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
     let default = if section == "transport" { spillway_transport::KINDS[0].id } else { "" };
     let kind = settings.get("kind").map_or(Some(default), Value::as_str).unwrap_or_default();
+    let kind = &*kind.to_string();
     let kinds: Vec<(&str, Vec<String>)> = match section {
         "transport" => {
             let keys = |id| Some((id, Transport::keys_of(id, section, &extensions.hosts).ok()?));
@@ -123,7 +146,11 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     };
     let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
     let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
-    drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
+    let stays = |key: &str| key == "kind" || is_of(ours, key) || !is_known(key);
+    let mut gone = drop_keys(settings, section, stays);
+    let unfit = if section == "transport" { recovery::fit(settings, kind) } else { Vec::new() };
+    gone.extend(unfit.into_iter().map(|key| format!("{section}.{key}")));
+    gone
 }
 
 /// A policy before an assignment to its kind.
@@ -165,10 +192,10 @@ impl PreviousPolicy<'_> {
 fn is_policy(path: &str) -> bool {
     match path.split('.').collect::<Vec<_>>()[..] {
         ["nic", key] => key == "aqm",
-        ["transport", key] => key == "tagging",
+        ["transport", key] => ["tagging", recovery::KEY].contains(&key),
         ["switch", key] => POLICIES.contains(&key),
         ["switch", tier, key] => TIERS.contains(&tier) && POLICIES.contains(&key),
-        ["traffic", _, key] => ["bound", "tagging"].contains(&key),
+        ["traffic", _, key] => ["bound", "tagging", recovery::KEY].contains(&key),
         _ => false,
     }
 }
@@ -200,13 +227,14 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// The choice at this path, if it is one. In traffic sections only loss detection is.
+    /// The choice at this path, if it is one. In traffic sections only recovery is.
     fn of(path: &'a str) -> Option<Choice<'a>> {
+        let path = if is_recovery(path) { path.trim_end_matches(".kind") } else { path };
         let (section, key) = path.rsplit_once('.')?;
         let of_traffic = section.split_once('.').is_some_and(|(first, _)| first == "traffic");
         let is_one = match section {
             "transport" => spillway_transport::CHOICES.contains(&key),
-            _ => of_traffic && key == "loss_detection",
+            _ => of_traffic && key == recovery::KEY,
         };
         is_one.then_some(Choice { section, key })
     }
@@ -218,17 +246,20 @@ impl<'a> Choice<'a> {
             section => at(table, &format!("{section}.{key}")),
         };
         let value = own.or_else(|| table.get("transport")?.get(key))?;
-        value.as_str().map(str::to_string)
+        kind_of(value).map(str::to_string)
     }
 
     /// The value that is chosen.
     fn value(&self, table: &Table) -> String {
-        self.text(table, self.key).unwrap_or_default()
+        let default = if self.key == recovery::KEY { recovery::chosen(None) } else { "" };
+        self.text(table, self.key).unwrap_or_else(|| default.into())
     }
 
     /// Whether a key's default has changed because the choice is not `earlier` any more.
     fn has_other_default(&self, table: &Table, key: &str, earlier: &str) -> bool {
-        spillway_transport::has_other_default(key, self.key, &self.value(table), earlier)
+        let value = self.value(table);
+        let is_of_recovery = self.key == recovery::KEY && recovery::has(&value, key);
+        is_of_recovery || spillway_transport::has_other_default(key, self.key, &value, earlier)
     }
 
     /// Drops the keys that do not go with the choice: those that mean nothing with it, and those
@@ -322,7 +353,7 @@ impl Senders {
         }
         for (place, (kind, had)) in kinds.into_iter().zip(&mut self.0).enumerate() {
             if had.last() != Some(&kind) {
-                had.push(kind);
+                had.push(kind.clone());
             }
             let path = by_name(table, &format!("traffic.{place}.transport"));
             let waits = later.iter().any(|other| by_name(table, path_of(other)) == path);
@@ -337,7 +368,10 @@ impl Senders {
             let theirs: Vec<String> = theirs.iter().filter_map(keys_of).flatten().collect();
             let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
             if let Some(section) = section_of_traffic(table, place) {
-                gone.extend(drop_keys(section, &format!("traffic.{place}"), stays));
+                let path = format!("traffic.{place}");
+                gone.extend(drop_keys(section, &path, stays));
+                let unfit = recovery::fit(section, &kind);
+                gone.extend(unfit.into_iter().map(|key| format!("{path}.{key}")));
             }
             had.drain(..had.len() - 1);
         }
@@ -363,6 +397,21 @@ fn section_of_traffic(table: &mut Table, place: usize) -> Option<&mut Table> {
     table.get_mut("traffic")?.as_array_mut()?.get_mut(place)?.as_table_mut()
 }
 
+/// Whether this is the path of a loss recovery, or of its kind.
+fn is_recovery(path: &str) -> bool {
+    let path = path.strip_suffix(".kind").unwrap_or(path);
+    is_policy(path) && key_of(path) == recovery::KEY
+}
+
+/// The id that an assignment sets, if it sets plain text.
+fn id_of(assignment: &str) -> Option<String> {
+    let (_, text) = assignment.split_once('=').filter(|_| !unsets(assignment))?;
+    match spillway_settings::value_of(text.trim()) {
+        Value::String(id) => Some(id),
+        _ => None,
+    }
+}
+
 /// The key that an assignment sets.
 fn path_of(assignment: &str) -> &str {
     assignment.split('=').next().unwrap_or_default().trim()
@@ -379,7 +428,7 @@ fn unsets(assignment: &str) -> bool {
 }
 
 /// The kind of a policy, which is an id or a table.
-fn kind_of(policy: &Value) -> Option<&str> {
+pub(super) fn kind_of(policy: &Value) -> Option<&str> {
     policy.as_str().or_else(|| policy.get("kind")?.as_str())
 }
 
@@ -406,9 +455,9 @@ mod tests {
 
     #[test]
     fn what_only_the_kind_before_had_goes_with_it_and_what_none_has_stays() {
-        let given = "[transport]\nkind = \"dctcp\"\ng = 0.5\nmin_rto = \"1ms\"\ngg = 1";
+        let given = "[transport]\nkind = \"dctcp\"\ng = 0.5\nrecovery.min_rto = \"1ms\"\ngg = 1";
         let (found, warnings) = applied(given, &["transport.kind=newreno"]);
-        let expected = "[transport]\nkind = \"newreno\"\nmin_rto = \"1ms\"\ngg = 1";
+        let expected = "[transport]\nkind = \"newreno\"\nrecovery.min_rto = \"1ms\"\ngg = 1";
         assert_eq!((found, warnings), (table(expected), vec![]));
         let given = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nlink_delay = \"1us\"";
         let (found, _) = applied(given, &["topology.kind=star"]);
@@ -421,53 +470,57 @@ mod tests {
 
     #[test]
     fn another_way_of_finding_losses_has_other_keys() {
-        let given = "[transport]\ntail_loss_probe = true\ndupthresh = 4";
-        let (found, _) = applied(given, &["transport.loss_detection=ns3"]);
-        assert_eq!(found, table("[transport]\nloss_detection = \"ns3\"\ndupthresh = 4"));
+        let given = "[transport]\nrecovery.tail_loss_probe = true\nrecovery.dupthresh = 4";
+        let (found, _) = applied(given, &["transport.recovery=ns3"]);
+        assert_eq!(found, table("[transport]\nrecovery.kind = \"ns3\"\nrecovery.dupthresh = 4"));
     }
 
     #[test]
-    fn what_was_written_for_another_loss_detection_goes_with_it() {
-        let (rack, sack) = ("transport.loss_detection=rack", "transport.loss_detection=sack");
-        let ns3 = "transport.loss_detection=ns3";
-        let written = "tail_loss_probe = false\nreduction = \"proportional\"";
+    fn what_was_written_for_another_recovery_goes_with_it() {
+        let (rack, sack) = ("transport.recovery=rack", "transport.recovery=sack");
+        let ns3 = "transport.recovery=ns3";
+        let written = "recovery.tail_loss_probe = false\nrecovery.reduction = \"proportional\"";
         let given = format!("[transport]\n{written}");
         let left = |given: &str, assignments: &[&str]| {
             let (found, warnings) = applied(given, assignments);
-            let has = |key: &str| found["transport"].get(key).is_some();
+            let recovery = found["transport"].get("recovery");
+            let has = |key: &str| recovery.is_some_and(|own| own.get(key).is_some());
             ([has("tail_loss_probe"), has("reduction")], warnings)
         };
         assert_eq!(left(&given, &[rack]).0, [false, true]);
         assert_eq!(left(&given, &[ns3]).0, [false, false]);
         // The same detection changes nothing. Then from RACK to another one.
         assert_eq!(left(&given, &[sack]).0, [true, true]);
-        let of_rack = format!("{given}\nloss_detection = \"rack\"");
+        let of_rack = format!("{given}\nrecovery.kind = \"rack\"");
         assert_eq!(left(&of_rack, &[rack]).0, [true, true]);
         assert_eq!(left(&of_rack, &[sack]).0, [false, true]);
-        assert_eq!(left(&of_rack, &["transport.loss_detection="]).0, [false, true]);
-        let of_ns3 = "[transport]\nloss_detection = \"ns3\"\nreduction = \"proportional-ns3\"";
+        assert_eq!(left(&of_rack, &["transport.recovery="]).0, [false, false]);
+        let of_ns3 =
+            "[transport]\nrecovery.kind = \"ns3\"\nrecovery.reduction = \"proportional-ns3\"";
         assert_eq!(left(of_ns3, &[rack]).0, [false, false]);
         // What is assigned after it stays. A warning tells of what was assigned before it.
-        let probe = "transport.tail_loss_probe=false";
+        let probe = "transport.recovery.tail_loss_probe=false";
         assert_eq!(left("[transport]", &[rack, probe]), ([true, false], vec![]));
-        let told = "transport.tail_loss_probe is set, but transport.loss_detection=rack after it drops \
+        let told = "transport.recovery.tail_loss_probe is set, but transport.recovery=rack after it drops \
                     it: what it is by default depends on that";
         assert_eq!(left("[transport]", &[probe, rack]), ([false, false], vec![told.into()]));
     }
 
     #[test]
-    fn sections_of_traffic_lose_what_was_written_for_another_loss_detection() {
-        let given = "[transport]\n[[traffic]]\nname = \"a\"\ntail_loss_probe = false\n\
-                     [[traffic]]\nname = \"b\"\ntail_loss_probe = false\nloss_detection = \"sack\"";
+    fn sections_of_traffic_lose_what_was_written_for_another_recovery() {
+        let given = "[transport]\n[[traffic]]\nname = \"a\"\nrecovery.tail_loss_probe = false\n\
+                     [[traffic]]\nname = \"b\"\nrecovery.tail_loss_probe = false\nrecovery.kind = \"sack\"";
         let left = |assignment: &str| {
             let (found, _) = applied(given, &[assignment]);
-            let has = |section: &Value| section.get("tail_loss_probe").is_some();
+            let has = |section: &Value| {
+                section.get("recovery").is_some_and(|own| own.get("tail_loss_probe").is_some())
+            };
             found["traffic"].as_array().unwrap().iter().map(has).collect::<Vec<_>>()
         };
-        assert_eq!(left("transport.loss_detection=rack"), [false, true]);
-        assert_eq!(left("traffic.a.loss_detection=rack"), [false, true]);
-        assert_eq!(left("traffic.1.loss_detection=rack"), [true, false]);
-        assert_eq!(left("traffic.b.loss_detection=duplicate-acks"), [true, false]);
+        assert_eq!(left("transport.recovery=rack"), [false, true]);
+        assert_eq!(left("traffic.a.recovery=rack"), [false, true]);
+        assert_eq!(left("traffic.1.recovery=rack"), [true, false]);
+        assert_eq!(left("traffic.b.recovery=duplicate-acks"), [true, false]);
     }
 
     #[test]
@@ -494,8 +547,9 @@ mod tests {
 
     #[test]
     fn a_section_of_traffic_loses_what_its_transport_before_had() {
-        let given = "[[traffic]]\nname = \"a\"\nkind = \"incast\"\ng = 0.5\nmin_rto = \"1ms\"";
-        let after = "[[traffic]]\nname = \"a\"\nkind = \"incast\"\nmin_rto = \"1ms\"\n\
+        let given =
+            "[[traffic]]\nname = \"a\"\nkind = \"incast\"\ng = 0.5\nrecovery.min_rto = \"1ms\"";
+        let after = "[[traffic]]\nname = \"a\"\nkind = \"incast\"\nrecovery.min_rto = \"1ms\"\n\
                      transport = \"cubic\"";
         // By name and by index.
         for assignment in ["traffic.a.transport=cubic", "traffic.0.transport=cubic"] {
@@ -506,13 +560,13 @@ mod tests {
     #[test]
     fn sections_without_a_transport_of_their_own_follow_the_common_one() {
         let given = "[transport]\nkind = \"dctcp\"\n\
-                     [[traffic]]\nname = \"a\"\ninitial_window = \"flow\"\nmin_rto = \"1ms\"\n\
+                     [[traffic]]\nname = \"a\"\ninitial_window = \"flow\"\nrecovery.min_rto = \"1ms\"\n\
                      [[traffic]]\nname = \"b\"\ninitial_window = \"flow\"\ntransport = \"cubic\"";
         let keys = |assignments: &[&str]| {
             let (table, warnings) = applied(given, assignments);
             let has = |section: &Value| section.get("initial_window").is_some();
             let sections = table["traffic"].as_array().unwrap();
-            assert!(sections[0].get("min_rto").is_some());
+            assert!(sections[0].get("recovery").is_some());
             (sections.iter().map(has).collect::<Vec<_>>(), warnings)
         };
         let (hpcc, own) = ("transport.kind=hpcc", "traffic.a.transport=hpcc");
@@ -537,13 +591,13 @@ mod tests {
 
     #[test]
     fn a_key_that_is_taken_away_has_its_default_again() {
-        let given = "[transport]\nkind = \"newreno\"\nmin_rto = \"1ms\"";
-        let left = applied(given, &["transport.min_rto="]);
+        let given = "[transport]\nkind = \"newreno\"\nrecovery.min_rto = \"1ms\"";
+        let left = applied(given, &["transport.recovery.min_rto="]);
         assert_eq!(left, (table("[transport]\nkind = \"newreno\""), vec![]));
         // Without `kind` the transport is the default one, which does not have cubic's keys.
-        let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nmin_rto = \"1ms\"";
+        let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nrecovery.min_rto = \"1ms\"";
         let (found, _) = applied(kinds, &["transport.kind="]);
-        assert_eq!(found, table("[transport]\nmin_rto = \"1ms\""));
+        assert_eq!(found, table("[transport]\nrecovery.min_rto = \"1ms\""));
         let nothing = "transport.min_rot= unsets nothing: transport.min_rot is not set";
         assert_eq!(applied(given, &["transport.min_rot="]).1, [nothing]);
         // A key that an earlier assignment has dropped is gone, as intended: no warning.

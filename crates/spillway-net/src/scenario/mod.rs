@@ -36,7 +36,7 @@ use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, SettingsError, Table};
 use spillway_topology::Topology;
 use spillway_traffic::{FlowColumns, ReadNumbers, Traffic};
-use spillway_transport::{LossDetection, Transport};
+use spillway_transport::Transport;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -208,8 +208,7 @@ impl Scenario {
     /// Whether flows of a class number their packets, and find losses by their order.
     pub fn numbers_packets(&self, class: u16) -> bool {
         let closed_loop = self.transport(self.class_transport[usize::from(class)]).closed_loop();
-        let detection = closed_loop.map(|closed_loop| closed_loop.losses.detection);
-        matches!(detection, Some(LossDetection::PerPriority { .. }))
+        closed_loop.is_some_and(|closed_loop| closed_loop.recovery.numbers_packets())
     }
 
     /// Whether senders are told at once which packets their own hosts drop.

@@ -93,10 +93,11 @@ impl DisciplineSettings {
         }
         let cuts = |transport: &Transport| transport.needs.cuts_for_local_drops;
         let has_nacks = |transport: &Transport| {
-            transport.closed_loop().is_some_and(|closed| closed.nacks.is_some())
+            transport.closed_loop().is_some_and(|closed| closed.recovery.is_own())
+                && cuts(transport)
         };
         if self.tells_senders && transports.iter().any(has_nacks) {
-            let problem = "\"cut\" is not valid where NACKs tell of losses (transport.retransmit): no \
+            let problem = "\"cut\" is not valid where NACKs tell of losses (transport.recovery): no \
                            loss cuts there; it needs \"silent\"";
             return Err(SettingsError::new("nic.local_drops", problem));
         }

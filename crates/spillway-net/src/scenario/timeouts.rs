@@ -10,7 +10,7 @@ use super::Result;
 use spillway_engine::Time;
 use spillway_settings::SettingsError;
 use spillway_topology::{Topology, base_rtt, base_rtt_at_most};
-use spillway_transport::Transport;
+use spillway_transport::{Recovery, Transport};
 
 /// Checks the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {
@@ -31,15 +31,10 @@ impl Timeouts<'_> {
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
         let Some(closed) = transport.closed_loop() else { return Ok(()) };
         let full = transport.full_packet().into();
-        let fixed = |round_trip: Time| match (closed.timeouts, &closed.nacks) {
-            (Some(timeouts), _) => Some((timeouts.rto(round_trip), "rto")),
-            (None, Some(nacks)) => nacks.shortest_rto(round_trip),
-            (None, None) => None,
-        };
-        if closed.timeouts.is_some() || closed.nacks.is_some() {
+        if let Recovery::Own(own) = &closed.recovery {
             let round_trip = base_rtt(self.topology, full);
             let told = if closed.measures_its_own_way() { round_trip } else { self.base_rtt };
-            return match fixed(told) {
+            return match own.shortest_rto(told) {
                 Some((rto, key)) if rto < round_trip => {
                     let problem = format!(
                         "{rto} is not valid: a packet and its ack take {round_trip} in the empty \
@@ -68,18 +63,18 @@ impl Timeouts<'_> {
                 "{value} is not valid: the timeout never gets longer than {longest}, and a packet and \
                  its ack take {round_trip} in the empty network: no ack would ever come in time"
             );
-            return Err(SettingsError::new(format!("{path}.{key}"), problem));
+            return Err(SettingsError::new(format!("{path}.recovery.{key}"), problem));
         }
         if rto.initial < round_trip {
             self.warn(format!(
-                "{path}.initial_rto = {} is less than {round_trip}, which a packet and its ack take in \
+                "{path}.recovery.initial_rto = {} is less than {round_trip}, which a packet and its ack take in \
                  the empty network: what a flow sends first is sent again before its ack can be there",
                 rto.initial
             ));
         }
         if min < round_trip {
             self.warn(format!(
-                "{path}.min_rto = {min} is less than {round_trip}, which a packet and its ack take in \
+                "{path}.recovery.min_rto = {min} is less than {round_trip}, which a packet and its ack take in \
                  the empty network: it has no effect, since timeouts are longer than round trips"
             ));
         }

@@ -10,7 +10,8 @@ use spillway_switch::scheduling::{PFabric as PFabricScheduling, StrictPriority};
 use spillway_switch::sharing::PFabric as PFabricSharing;
 use spillway_topology::{Node, Topology};
 use spillway_traffic::Traffic;
-use spillway_transport::{LossDetection, PFABRIC, Transport};
+use spillway_transport::receiver::Tells;
+use spillway_transport::{PFABRIC, Recovery, Transport};
 
 /// Warnings about the network and its switches.
 pub(super) fn of(
@@ -86,8 +87,9 @@ fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String>
 
 /// A warning if packets of worse priorities show losses although they may come first.
 fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
-    let or_worse = LossDetection::PerPriority { or_worse: true };
-    if !detections(transports).any(|detection| detection == or_worse) {
+    let or_worse =
+        |found: &Recovery| matches!(found, Recovery::PerPriority(by_order) if by_order.or_worse);
+    if !recoveries(transports).any(or_worse) {
         return None;
     }
     let of = |matches: fn(&TierSettings) -> bool| tiers.iter().find(|tier| matches(tier));
@@ -96,7 +98,7 @@ fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
         .or_else(|| of(|tier| tier.pfc.is_some()).map(|tier| (tier, "pause some of them")))?;
     let tier = tier.tier;
     Some(format!(
-        "transport.or_worse: packets of worse priorities show losses, which is right under strict \
+        "transport.recovery.or_worse: packets of worse priorities show losses, which is right under strict \
          priority; ports of a {tier} {how}, so packets on their way are taken to be lost"
     ))
 }
@@ -144,37 +146,37 @@ fn pfabric_in_part(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
 
 /// A warning if packets that were only overtaken are taken to be lost.
 fn overtaken(transports: &[Transport]) -> Option<String> {
-    let keeps =
-        |detection| matches!(detection, LossDetection::PerPriority { .. } | LossDetection::Timeout);
     let overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
-    let mut found =
-        overtaking.filter_map(Transport::closed_loop).map(|closed| closed.losses.detection);
-    let (key, advice) = match found.find(|&detection| !keeps(detection))? {
-        // Receivers of NACKs do not know priorities.
-        LossDetection::Nacks => ("retransmit", ""),
-        _ => ("loss_detection", "; \"per-priority\" tells them apart"),
+    let mistakes = |found: &&Recovery| match found {
+        Recovery::PerPriority(_) | Recovery::TimeoutOnly => false,
+        Recovery::Own(own) => own.tells() == Tells::Packet,
+        _ => true,
     };
+    let found = recoveries(overtaking).find(mistakes)?;
+    // Receivers of NACKs do not know priorities.
+    let advice = if found.is_own() { "" } else { "; \"per-priority\" tells them apart" };
     Some(format!(
-        "transport.{key}: by its tagger later packets of a flow overtake earlier ones, which are then \
+        "transport.recovery: by its tagger later packets of a flow overtake earlier ones, which are then \
          taken to be lost, and sent again{advice}"
     ))
 }
 
 /// A warning if the order of packets shows losses although each packet takes a path of its own.
 fn sprayed(topology: &Topology, transports: &[Transport], spreading: Spreading) -> Option<String> {
-    let by_order = |detection| matches!(detection, LossDetection::PerPriority { .. });
     // With a single switch there is one path.
     let is_sprayed = spreading == Spreading::Spray && topology.switches.len() > 1;
-    (is_sprayed && detections(transports).any(by_order)).then(|| {
-        "transport.loss_detection: per-priority takes later packets of a priority for a sign of loss, \
+    (is_sprayed && recoveries(transports).any(Recovery::numbers_packets)).then(|| {
+        "transport.recovery: per-priority takes later packets of a priority for a sign of loss, \
          but routing.kind = \"spray\" lets them overtake: packets on their way are taken to be lost"
             .into()
     })
 }
 
-fn detections(transports: &[Transport]) -> impl Iterator<Item = LossDetection> {
-    let closed = transports.iter().filter_map(Transport::closed_loop);
-    closed.map(|closed| closed.losses.detection)
+fn recoveries<'a>(
+    transports: impl IntoIterator<Item = &'a Transport>,
+) -> impl Iterator<Item = &'a Recovery> {
+    let closed = transports.into_iter().filter_map(Transport::closed_loop);
+    closed.map(|closed| &closed.recovery)
 }
 
 /// A warning if a tier's switches cannot hold a full packet.

@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {
-            let timers = format!("initial_rto = \"{rto}\", min_rto = \"{rto}\"");
+            let timers = format!("recovery.initial_rto = \"{rto}\", recovery.min_rto = \"{rto}\"");
             let mut record = finished(&text(MILLISECOND, "newreno", &timers), list).record;
             assert_eq!(record.flows.len(), list.len());
             record.flows = Default::default();
@@ -317,7 +317,7 @@ mod tests {
     /// An ack is back after 42.1 us. The timer expires at 15 us, and would again at 45 us.
     #[test]
     fn a_row_counts_timeouts_and_what_was_sent_again() {
-        let timers = "initial_rto = \"15us\", min_rto = \"15us\"";
+        let timers = "recovery.initial_rto = \"15us\", recovery.min_rto = \"15us\"";
         let run = finished(&text(MILLISECOND, "newreno", timers), &[(0, 1, 960, 0)]);
         let flows = &run.record.flows;
         assert_eq!((flows.timeouts[0], flows.retransmitted_packets[0]), (1, 1));

@@ -239,19 +239,19 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
 fn window(draw: &mut Draw) -> String {
     let losses = match draw.below(6) {
         0 => format!(
-            "loss_detection = \"rack\"\ntail_loss_probe = {}\ncut_once = {}",
+            "recovery.kind = \"rack\"\nrecovery.tail_loss_probe = {}\nrecovery.cut_once = {}",
             draw.once_in(2),
             draw.once_in(2)
         ),
-        1 => "loss_detection = \"ns3\"".into(),
+        1 => "recovery.kind = \"ns3\"".into(),
         2 => format!(
-            "loss_detection = \"per-priority\"\nor_worse = {}\nnumber_bytes = \"{}\"",
+            "recovery.kind = \"per-priority\"\nrecovery.or_worse = {}\nrecovery.number_bytes = \"{}\"",
             draw.once_in(2),
             draw.one(&["0B", "4B"])
         ),
-        3 => format!("loss_detection = \"{}\"", draw.one(&["duplicate-acks", "timeout-only"])),
+        3 => format!("recovery.kind = \"{}\"", draw.one(&["duplicate-acks", "timeout-only"])),
         _ => format!(
-            "loss_detection = \"sack\"\npartial_acks_tell = {}\ntail_loss_probe = {}\ncut_once = {}",
+            "recovery.kind = \"sack\"\nrecovery.partial_acks_tell = {}\nrecovery.tail_loss_probe = {}\nrecovery.cut_once = {}",
             draw.once_in(2),
             draw.once_in(3),
             draw.once_in(2)
@@ -264,11 +264,11 @@ fn window(draw: &mut Draw) -> String {
     let dupthresh = if losses.contains("timeout-only") {
         String::new()
     } else {
-        format!("dupthresh = {dupthresh}\n")
+        format!("recovery.dupthresh = {dupthresh}\n")
     };
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {ack_every}\nack_delay = \"{}\"\n\
-         {dupthresh}reduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
+         {dupthresh}recovery.reduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["50us", "500us"]),
@@ -282,14 +282,14 @@ fn window(draw: &mut Draw) -> String {
 fn nacks(draw: &mut Draw) -> String {
     if draw.once_in(2) {
         format!(
-            "retransmit = \"go-back-n\"\nack_timeout = \"{}\"\nnack_interval = \"{}\"",
+            "recovery.kind = \"go-back-n\"\nrecovery.ack_timeout = \"{}\"\nrecovery.nack_interval = \"{}\"",
             draw.one(&["3rtt", "1ms"]),
             draw.one(&["0us", "30us", "500us"]),
         )
     } else {
         format!(
-            "retransmit = \"selective\"\nmax_in_flight = \"{}\"\nrto_low = \"{}\"\n\
-             rto_high = \"1ms\"\nrto_low_packets = {}\nafter_timeout = \"{}\"",
+            "recovery.kind = \"selective\"\nrecovery.max_in_flight = \"{}\"\nrecovery.rto_low = \"{}\"\n\
+             recovery.rto_high = \"1ms\"\nrecovery.rto_low_packets = {}\nrecovery.after_timeout = \"{}\"",
             draw.one(&["1bdp", "10KB", "unlimited"]),
             draw.one(&["2rtt", "300us"]),
             draw.one(&["0", "3"]),
@@ -334,9 +334,6 @@ fn put_nacks(seed: u64, traffic: &mut [String], common: String) -> String {
     }
     if !draw.once_in(6) {
         return common;
-    }
-    for section in traffic.iter_mut().filter(|section| section.contains("loss_detection")) {
-        section.push_str("retransmit = \"tcp\"\n");
     }
     with_nacks(&common, draw)
 }
@@ -396,7 +393,7 @@ fn timeouts(seed: u64) -> String {
     let draw = &mut Draw(Stream::new(seed, "timeouts", 0));
     let granularity = draw.one(&["1rtt", "0us", "20us"]);
     let bounds = draw.one(&["timeout", "timeout", "spread"]);
-    format!("rto_granularity = \"{granularity}\"\nmin_rto_bounds = \"{bounds}\"")
+    format!("recovery.rto_granularity = \"{granularity}\"\nrecovery.min_rto_bounds = \"{bounds}\"")
 }
 
 /// When flows are complete.
@@ -737,7 +734,8 @@ pub fn case(seed: u64) -> Case {
             .any(|kind| section.contains(&format!("\"{kind}\"")))
     };
     let timeouts = timeouts(seed);
-    let common = format!("min_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{timeouts}\n{window}");
+    let common =
+        format!("recovery.min_rto = \"1ms\"\nrecovery.initial_rto = \"2ms\"\n{timeouts}\n{window}");
     let window = put_nacks(seed, &mut traffic, common);
     let has_nacks = |text: &String| ["go-back-n", "selective"].iter().any(|way| text.contains(way));
     let all_cut = !traffic.iter().any(cuts_not) && !traffic.iter().chain([&window]).any(has_nacks);
@@ -774,7 +772,7 @@ pub fn case(seed: u64) -> Case {
     if case.may_stall() {
         // Senders that go back at every NACK may offer their NIC a million packets in a
         // millisecond.
-        let goes_back_at_once = case.text().contains("nack_interval = \"0us\"");
+        let goes_back_at_once = case.text().contains("recovery.nack_interval = \"0us\"");
         let stop = if goes_back_at_once { "stop = \"2ms\"" } else { "stop = \"20ms\"" };
         case.head = case.head.replace("stop = \"200s\"", stop);
     }

@@ -24,7 +24,7 @@ const BASE: &str = r#"
     limits = { memory = "20MB" }
     topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2 }
     switch = { buffer = "20KB", queues_per_port = 2 }
-    transport = { initial_rto = "500us", min_rto = "200us" }
+    transport = { recovery.initial_rto = "500us", recovery.min_rto = "200us" }
     [[traffic]]
     name = "a"
     kind = "permutation"

@@ -184,9 +184,9 @@ fn what_is_probably_not_meant_is_warned_of() {
             ],
         ),
         (
-            &["traffic.a.initial_rto=5us"],
+            &["traffic.a.recovery.initial_rto=5us"],
             &[
-                "traffic.a.initial_rto = 5us is less than 25.2us, which a packet and its ack take in the \
+                "traffic.a.recovery.initial_rto = 5us is less than 25.2us, which a packet and its ack take in the \
                empty network: what a flow sends first is sent again before its ack can be there",
             ],
         ),

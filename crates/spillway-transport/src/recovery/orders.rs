@@ -1,23 +1,5 @@
-//! Losses found by the order in which packets of one priority were sent: the priority-based loss
-//! detection of QCLIMB.
-//!
-//! # Reference
-//! W. Li, X. He, Y. Liu, K. Li, K. Chen, Z. Ge, Z. Guan, H. Qi, S. Zhang, G. Liu, "Flow Scheduling
-//! with Imprecise Knowledge", NSDI 2024. Its slides say that a flow's packets of one priority stay
-//! in order; the rest is our reading.
-//!
-//! # Rule
-//! A sender numbers its packets as it sends them, repairs included, and keeps each one's priority.
-//! The receiver writes the number of each packet on its ack. A packet is lost when `dupthresh`
-//! packets that were sent later with its own priority have arrived, and neither its own ack nor
-//! another one has told that its payload is there. With `or_worse`, later packets of worse
-//! priorities count too.
-//!
-//! # Where it is right
-//! Packets of one priority stay in order where they take one path and every queue on it is served
-//! first come, first served. They also stay before later packets of worse priorities where queues
-//! are served by strict priority and none is paused. Where packets are sprayed, or a failure moves
-//! a flow to another path, a packet may be taken to be lost that is only late.
+//! The packets of a sender in the order in which they were sent, and what follows from that
+//! (`per_priority.rs`).
 
 use super::segments::Segments;
 use crate::ranges::Range;

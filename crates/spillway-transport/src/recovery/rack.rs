@@ -2,7 +2,8 @@
 //!
 //! # Reference
 //! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP",
-//! RFC 8985, 2021, section 6. Names are those of the RFC.
+//! RFC 8985, 2021: section 6 for losses, section 7 for probes, section 8 for the choice of the
+//! timer. Names are those of the RFC.
 //!
 //! # Rule
 //! `xmit_ts`, `end_seq` and `rtt` belong to the segment that was sent last among those that have
@@ -12,9 +13,68 @@
 //! segments behind a gap. A duplicate reported by the receiver (D-SACK) adds one to `reo_wnd_mult`,
 //! at most once per round trip; this lasts for 16 recoveries.
 
+use super::reader::Losses;
 use super::segments::Segments;
+use super::{Kind, Recovery};
 use crate::ranges::Range;
 use spillway_engine::Time;
+
+/// The row of the catalogue.
+pub const KIND: Kind = Kind {
+    id: "rack",
+    results: 1,
+    summary: "a segment is lost when one that was sent later has arrived",
+    citation: "RFC 8985",
+    read: |reader| {
+        let dupthresh = reader.dupthresh()?;
+        let cuts = reader.cuts()?;
+        let tail_loss_probe = reader.probe(true)?;
+        let losses = Losses { dupthresh, tail_loss_probe, ..cuts };
+        reader.with_phases(Recovery::Rack(Box::new(ByRack::new())), losses)
+    },
+};
+
+/// The state of a sender that finds losses by time.
+#[derive(Clone, Debug)]
+pub struct ByRack {
+    pub(crate) rack: Rack,
+    /// When a loss last cut the window.
+    pub(crate) cut_at: Time,
+    /// When the segments in doubt will be lost; [`Time::MAX`] if none are in doubt.
+    pub(crate) doubtful_until: Time,
+    /// When the retransmission timeout expires, whichever timer runs.
+    pub(crate) timeout_at: Time,
+    /// If probes are sent, the longest time for which the ack of a single segment may be delayed.
+    pub(crate) probes: Option<Time>,
+    /// When new data was last sent or acknowledged. The wait for a probe begins then.
+    pub(crate) progress_at: Time,
+}
+
+impl ByRack {
+    fn new() -> ByRack {
+        ByRack {
+            rack: Rack::new(1),
+            probes: None,
+            cut_at: Time::ZERO,
+            doubtful_until: Time::MAX,
+            timeout_at: Time::MAX,
+            progress_at: Time::ZERO,
+        }
+    }
+
+    /// A flow starts, in segments of `mss`.
+    pub(super) fn start(&mut self, mss: u64, losses: &Losses, held_back: Time) {
+        self.rack = Rack::new(mss);
+        self.probes = losses.tail_loss_probe.then_some(held_back);
+    }
+
+    /// The retransmission timer has expired.
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        self.rack.on_timeout(now);
+        self.cut_at = now;
+        self.doubtful_until = Time::MAX;
+    }
+}
 
 /// When a segment was sent.
 #[derive(Clone, Copy, Debug)]

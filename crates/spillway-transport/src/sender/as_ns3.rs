@@ -1,25 +1,4 @@
-//! How the TCP of ns-3 reacts to losses (`TcpSocketBase` and `TcpTxBuffer`, 3.35 to 3.39), for runs
-//! that are compared with it.
-//!
-//! It follows RFC 6675 except for this:
-//!
-//! - A cut for a mark is a state of its own (CWR), which replaces recovery and the state after a
-//!   timeout. Until everything sent before the cut is acknowledged, losses are retransmitted and do
-//!   not cut.
-//! - In recovery each ack of new data lets the next segment go, whatever the window is, if it has
-//!   not been retransmitted. Only the first such ack restarts the timer.
-//! - If nothing is lost and there is no new data, missing segments are retransmitted even if
-//!   nothing has arrived behind them. There is no rescue retransmission.
-//! - A recovery halves what is in flight, not counting what is lost. With TIMELY as in ABM's
-//!   program a recovery lowers no threshold; the head of `timely.rs` says what follows.
-//! - Every timeout cuts, even that of a segment that was sent again after a timeout: ns-3 forgets
-//!   that it was before it asks (`TcpTxBuffer::SetSentListLost`).
-//! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
-//!   is in flight, except the end of a flow. But a reduction for a mark begins with a segment.
-//! - A reduction differs as [`ReductionRule::Ns3`](crate::recovery::reduction::ReductionRule::Ns3)
-//!   tells, and DCTCP's growth and cuts as its head does.
-//!
-//! `tests/follows_ns3.rs` gives it the acks of senders of ns-3: it sends the same segments.
+//! How a sender follows the TCP of ns-3 (`recovery/ns3.rs`).
 
 use super::{AtOnce, Phase, Sender};
 use crate::window::{Ack, CongestionControl, Repair};
@@ -48,8 +27,7 @@ impl Sender {
                 self.has_moved_timer = false;
             }
             Phase::Recovery => {}
-            Phase::Open | Phase::Loss | Phase::Reduced | Phase::Connecting => {}
-            Phase::ByTimeout | Phase::ByNacks => {}
+            Phase::Open | Phase::Loss | Phase::Reduced | Phase::Connecting | Phase::Own => {}
         }
         if self.phase == Phase::Open && self.board.is_head_lost() {
             self.recover_as_ns3();

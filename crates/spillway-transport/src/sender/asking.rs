@@ -25,7 +25,7 @@ impl Sender {
         if !transport.acks.asked {
             return false;
         }
-        let sent_to = self.sent_by_nacks();
+        let sent_to = self.sent_by_own();
         let Window { cwnd, ssthresh, slow_start, mss, .. } = self.window;
         let part_of_window = if transport.acks.times_last {
             cwnd / PARTS
@@ -34,7 +34,7 @@ impl Sender {
         } else {
             u64::MAX
         };
-        let part = part_of_window.min(self.most_by_nacks() / PARTS);
+        let part = part_of_window.min(self.most_by_own() / PARTS);
         let unasked = sent_to.saturating_sub(self.asked_to);
         // If a part is at least as large as what an ack is for, the receiver's own count suffices.
         let is_part = unasked >= part && part < u64::from(transport.acks.every) * mss;
@@ -47,9 +47,9 @@ impl Sender {
 
     /// Whether the window allows another segment. Retransmissions are acknowledged at once in any
     /// case.
-    fn may_go_on(&self) -> bool {
+    fn may_go_on(&mut self) -> bool {
         match self.phase {
-            Phase::ByNacks => self.has_piece_by_nacks(),
+            Phase::Own => self.has_piece_by_own(),
             Phase::Open if self.reduction.is_none() => {
                 let payload = self.window.mss.min(self.size - self.board.nxt);
                 let room = self.window.room_for(payload);

@@ -1,56 +1,14 @@
-//! Losses found by the order in which packets of one priority were sent: when a sender consults
-//! [`Orders`], and how it acts on the answers.
+//! When a sender consults [`Orders`](crate::recovery::ByOrder), and how it acts on the answers.
 
-use super::{AckSegment, Detector, Phase, Piece, Sender};
+use super::{AckSegment, Phase, Piece, Sender};
 use crate::ClosedLoop;
-use crate::recovery::orders::{OrderCounts, Orders};
+use crate::recovery::{OrderCounts, Recovery};
 use spillway_switch::packet::NO_PRIORITY;
-
-/// The state of a sender that finds losses by the order of its packets.
-#[derive(Clone, Debug)]
-pub(super) struct ByOrder {
-    orders: Orders,
-    /// The number of the next packet when a loss last cut the window.
-    cut_at: u64,
-}
-
-impl ByOrder {
-    /// The state of a flow that starts.
-    pub fn new(mss: u64, dupthresh: u32, or_worse: bool) -> ByOrder {
-        ByOrder { orders: Orders::new(mss, dupthresh, or_worse), cut_at: 0 }
-    }
-
-    /// The first segment that is lost.
-    pub fn next_lost(&self) -> Option<(u64, u64)> {
-        self.orders.next_lost()
-    }
-
-    /// Bytes that are lost and have not been retransmitted.
-    pub fn lost_bytes(&self) -> u64 {
-        self.orders.lost_bytes()
-    }
-
-    /// The last new segment was not sent after all.
-    pub fn take_back(&mut self, seq: u64) {
-        self.orders.take_back(seq);
-    }
-
-    /// The retransmission timer has expired.
-    pub fn on_timeout(&mut self) {
-        self.orders.on_timeout();
-        self.cut_at = self.orders.next();
-    }
-
-    /// The next flow of the same connection begins.
-    pub fn begin_next(&mut self) {
-        self.orders.reset_counts();
-    }
-}
 
 impl Sender {
     /// A segment is sent with this priority. Returns the number of its packet.
     pub fn number(&mut self, piece: &Piece, priority: u8) -> Option<u64> {
-        let Detector::Order(by_order) = &mut self.detector else { return None };
+        let Recovery::PerPriority(by_order) = &mut self.recovery else { return None };
         let range = (piece.seq, piece.seq + u64::from(piece.payload));
         // Without priorities all packets of a flow have the same.
         let priority = if priority == NO_PRIORITY { 0 } else { priority };
@@ -61,20 +19,20 @@ impl Sender {
     /// tells this.
     #[cold]
     pub fn note_dropped(&mut self, number: u64, is_answer: bool) {
-        if let Detector::Order(by_order) = &mut self.detector {
+        if let Recovery::PerPriority(by_order) = &mut self.recovery {
             by_order.orders.on_dropped(number, is_answer);
         }
     }
 
     /// Whether it finds losses by the order of its packets.
     pub fn numbers_packets(&self) -> bool {
-        matches!(self.detector, Detector::Order(_))
+        matches!(self.recovery, Recovery::PerPriority(_))
     }
 
     /// What the simulator has counted, if it finds losses this way.
     pub fn order_counts(&self) -> Option<OrderCounts> {
-        match &self.detector {
-            Detector::Order(by_order) => Some(by_order.orders.counts()),
+        match &self.recovery {
+            Recovery::PerPriority(by_order) => Some(by_order.orders.counts()),
             _ => None,
         }
     }
@@ -83,8 +41,8 @@ impl Sender {
     /// takes its number; nothing else follows from it then. Returns whether it did.
     #[inline]
     pub(super) fn take_next_number(&mut self, ack: &AckSegment) -> bool {
-        match (&mut self.detector, ack.number) {
-            (Detector::Order(by_order), Some(number)) => {
+        match (&mut self.recovery, ack.number) {
+            (Recovery::PerPriority(by_order), Some(number)) => {
                 by_order.orders.on_ack_in_order(number, ack.seq)
             }
             _ => false,
@@ -95,7 +53,8 @@ impl Sender {
     #[inline(never)]
     pub(super) fn note_order(&mut self, ack: &AckSegment) {
         let una = ack.seq.max(self.board.una);
-        let (Detector::Order(by_order), Some(number)) = (&mut self.detector, ack.number) else {
+        let (Recovery::PerPriority(by_order), Some(number)) = (&mut self.recovery, ack.number)
+        else {
             return;
         };
         let blocks = ack.sack.into_iter().flatten();
@@ -116,7 +75,7 @@ impl Sender {
     }
 
     fn find_by_order(&mut self, newly: u64, transport: &ClosedLoop) -> bool {
-        let Detector::Order(by_order) = &mut self.detector else { return false };
+        let Recovery::PerPriority(by_order) = &mut self.recovery else { return false };
         let Some(latest) = by_order.orders.detect() else { return false };
         let of_new_window = latest >= by_order.cut_at;
         if self.react_to_losses(of_new_window, newly, transport) {
@@ -126,7 +85,7 @@ impl Sender {
     }
 
     fn note_number_of_cut(&mut self) {
-        if let Detector::Order(by_order) = &mut self.detector {
+        if let Recovery::PerPriority(by_order) = &mut self.recovery {
             by_order.cut_at = by_order.orders.next();
         }
     }

@@ -1,89 +1,16 @@
-//! Losses found by time (RFC 8985): when a sender consults [`Rack`], and how it acts on the
-//! answers.
+//! When a sender consults RACK, and how it acts on the answers.
 
-use super::{AckSegment, Detector, Phase, Piece, Sender, Timer};
+use super::{AckSegment, Phase, Piece, Sender, Timer};
 use crate::ClosedLoop;
-use crate::recovery::rack::{Rack, RackAck};
+use crate::recovery::{RackAck, Recovery};
 use spillway_engine::Time;
-
-/// The state of a sender that finds losses by time.
-#[derive(Clone, Debug)]
-pub(super) struct ByRack {
-    rack: Rack,
-    /// When a loss last cut the window.
-    cut_at: Time,
-    /// When the segments in doubt will be lost; [`Time::MAX`] if none are in doubt.
-    doubtful_until: Time,
-    /// When the retransmission timeout expires, whichever timer runs.
-    timeout_at: Time,
-    /// If probes are sent, the longest time for which the ack of a single segment may be delayed.
-    probes: Option<Time>,
-    /// When new data was last sent or acknowledged. The wait for a probe begins then.
-    progress_at: Time,
-}
-
-impl ByRack {
-    /// The state of a flow that starts.
-    pub fn new(mss: u64, transport: &ClosedLoop) -> ByRack {
-        let held_back = match transport.acks.every {
-            1 => Time::ZERO,
-            _ => transport.acks.delay,
-        };
-        ByRack {
-            rack: Rack::new(mss),
-            probes: transport.losses.tail_loss_probe.then_some(held_back),
-            cut_at: Time::ZERO,
-            doubtful_until: Time::MAX,
-            timeout_at: Time::MAX,
-            progress_at: Time::ZERO,
-        }
-    }
-
-    /// A segment is sent.
-    #[cold]
-    pub fn on_sent(&mut self, now: Time, piece: &Piece) {
-        self.rack.on_sent(now, (piece.seq, piece.seq + u64::from(piece.payload)));
-    }
-
-    /// The last new segment was not sent after all.
-    pub fn take_back(&mut self, seq: u64) {
-        self.rack.take_back(seq);
-    }
-
-    /// The first segment that is lost.
-    pub fn next_lost(&self) -> Option<(u64, u64)> {
-        self.rack.next_lost()
-    }
-
-    /// Bytes that are lost and have not been retransmitted.
-    pub fn lost_bytes(&self) -> u64 {
-        self.rack.lost_bytes()
-    }
-
-    /// The retransmission timer is restarted.
-    pub fn restart(&mut self, timeout_at: Time) {
-        self.timeout_at = timeout_at;
-    }
-
-    /// Whether the retransmission timeout is due.
-    pub fn has_timed_out(&self, now: Time) -> bool {
-        now >= self.timeout_at
-    }
-
-    /// The retransmission timer has expired.
-    pub fn on_timeout(&mut self, now: Time) {
-        self.rack.on_timeout(now);
-        self.cut_at = now;
-        self.doubtful_until = Time::MAX;
-    }
-}
 
 impl Sender {
     /// Notes when a segment is sent.
     #[cold]
     pub(super) fn keep_time_of(&mut self, now: Time, piece: &Piece) {
-        let Detector::Rack(by_rack) = &mut self.detector else { return };
-        by_rack.on_sent(now, piece);
+        let Recovery::Rack(by_rack) = &mut self.recovery else { return };
+        by_rack.rack.on_sent(now, piece.range());
         if !piece.again {
             by_rack.progress_at = now;
             self.choose_timer();
@@ -95,7 +22,7 @@ impl Sender {
     pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment) {
         let told = self.rack_ack(now, ack);
         let una = ack.seq.max(self.board.una);
-        if let Detector::Rack(by_rack) = &mut self.detector {
+        if let Recovery::Rack(by_rack) = &mut self.recovery {
             // An ack lists the latest range first. Its ranges are handled in the order of sequence
             // numbers, so that this does not look like reordering.
             let mut blocks = ack.sack.copied().unwrap_or_default();
@@ -137,7 +64,7 @@ impl Sender {
         // Rounded up, since the last segment may be short.
         let sacked = self.board.sacked_bytes().div_ceil(self.window.mss);
         let has_dupthresh = sacked >= transport.losses.dupthresh.into();
-        let Detector::Rack(by_rack) = &mut self.detector else { return false };
+        let Recovery::Rack(by_rack) = &mut self.recovery else { return false };
         let sent = (self.board.una, self.board.nxt);
         let phase = (repairs && !ends_repair, ends_repair);
         by_rack.rack.update_window(&told, sent, phase, has_dupthresh);
@@ -149,7 +76,7 @@ impl Sender {
     }
 
     fn note_cut(&mut self, now: Time) {
-        if let Detector::Rack(by_rack) = &mut self.detector {
+        if let Recovery::Rack(by_rack) = &mut self.recovery {
             by_rack.cut_at = now;
         }
     }
@@ -166,7 +93,7 @@ impl Sender {
     /// (RFC 8985, section 7.2).
     #[cold]
     pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &ClosedLoop) {
-        if moves_on && let Detector::Rack(by_rack) = &mut self.detector {
+        if moves_on && let Recovery::Rack(by_rack) = &mut self.recovery {
             by_rack.timeout_at = now + self.rtt.timeout(&transport.rto);
             by_rack.progress_at = now;
         }
@@ -176,7 +103,7 @@ impl Sender {
     /// Chooses the timer that runs: the reordering timer comes before the others (section 8), and a
     /// probe is due no later than the retransmission timeout (section 7.2).
     fn choose_timer(&mut self) {
-        let Detector::Rack(by_rack) = &self.detector else { return };
+        let Recovery::Rack(by_rack) = &self.recovery else { return };
         let timeout_at = by_rack.timeout_at;
         (self.deadline, self.timer) = if by_rack.doubtful_until < timeout_at {
             (by_rack.doubtful_until, Timer::Reordering)
@@ -192,7 +119,7 @@ impl Sender {
     }
 
     fn find_by_time(&mut self, now: Time, newly: u64, transport: &ClosedLoop) -> bool {
-        let Detector::Rack(by_rack) = &mut self.detector else { return false };
+        let Recovery::Rack(by_rack) = &mut self.recovery else { return false };
         let found = by_rack.rack.detect(now);
         by_rack.doubtful_until = match found.wait {
             Time::ZERO => Time::MAX,

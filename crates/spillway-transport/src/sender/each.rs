@@ -32,7 +32,7 @@ impl Sender {
             // Data sent after the last cut is lost, whether new or retransmitted. This is one more
             // sign of congestion (RFC 5681, section 4.3; RFC 8985, section 3.4).
             Phase::Recovery | Phase::Loss => of_new_window,
-            Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => false,
+            Phase::Connecting | Phase::Reduced | Phase::Own => false,
         };
         if !cuts {
             return false;

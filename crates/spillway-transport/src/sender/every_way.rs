@@ -49,11 +49,11 @@ proptest! {
         fates in fates(),
     ) {
         let losses = match detection {
-            "go-back-n" => "retransmit = \"go-back-n\"\nack_timeout = \"1ms\"".into(),
-            "selective" => "retransmit = \"selective\"\nafter_timeout = \"all\"".into(),
+            "go-back-n" => "recovery.kind = \"go-back-n\"\nrecovery.ack_timeout = \"1ms\"".into(),
+            "selective" => "recovery.kind = \"selective\"\nrecovery.after_timeout = \"all\"".into(),
             detection => format!(
-                "loss_detection = \"{detection}\"\nreduction = \"{reduction}\"\n\
-                 min_rto = \"1ms\"\ninitial_rto = \"1ms\""
+                "recovery.kind = \"{detection}\"\nrecovery.reduction = \"{reduction}\"\n\
+                 recovery.min_rto = \"1ms\"\nrecovery.initial_rto = \"1ms\""
             ),
         };
         let transport = closed_loop(&format!(
@@ -125,8 +125,8 @@ proptest! {
     ) {
         let transport = closed_loop(&format!(
             "kind = \"{kind}\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n\
-             loss_detection = \"per-priority\"\nor_worse = {or_worse}\n\
-             reduction = \"{reduction}\"\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\""
+             recovery.kind = \"per-priority\"\nrecovery.or_worse = {or_worse}\n\
+             recovery.reduction = \"{reduction}\"\nrecovery.min_rto = \"1ms\"\nrecovery.initial_rto = \"1ms\""
         ));
         let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
         let mut twin = sender.clone();

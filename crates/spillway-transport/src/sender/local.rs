@@ -14,7 +14,7 @@ impl Sender {
     pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
         if !piece.again {
             self.board.nxt = piece.seq;
-            self.detector.take_back(piece.seq);
+            self.recovery.take_back(piece.seq);
             if let Some(reduction) = &mut self.reduction {
                 reduction.give_back(piece.payload.into());
             }

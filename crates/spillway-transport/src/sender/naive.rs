@@ -178,7 +178,7 @@ proptest! {
         fates in fates(),
     ) {
         let text = format!(
-            "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\ndupthresh = {dup_thresh}"
+            "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\nrecovery.dupthresh = {dup_thresh}"
         );
         let transport = closed_loop(&text);
         let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));

@@ -212,13 +212,13 @@ impl Naive {
 fn settings(way: Way) -> String {
     match way {
         Way::GoBackN { interval, answers_old, rto } => format!(
-            "retransmit = \"go-back-n\"\nnack_interval = \"{interval}\"\nold_packets = \"{}\"\n\
-             ack_timeout = \"{rto}\"",
+            "recovery.kind = \"go-back-n\"\nrecovery.nack_interval = \"{interval}\"\nrecovery.old_packets = \"{}\"\n\
+             recovery.ack_timeout = \"{rto}\"",
             if answers_old { "ack" } else { "silent" }
         ),
         Way::Irn { most, low, high, few, all } => format!(
-            "retransmit = \"selective\"\nmax_in_flight = \"{most}B\"\nrto_low = \"{low}\"\n\
-             rto_high = \"{high}\"\nrto_low_packets = {few}\nafter_timeout = \"{}\"",
+            "recovery.kind = \"selective\"\nrecovery.max_in_flight = \"{most}B\"\nrecovery.rto_low = \"{low}\"\n\
+             recovery.rto_high = \"{high}\"\nrecovery.rto_low_packets = {few}\nrecovery.after_timeout = \"{}\"",
             if all { "all" } else { "first" }
         ),
     }

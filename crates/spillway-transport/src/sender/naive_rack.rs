@@ -5,8 +5,8 @@
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
 use crate::receiver::AckFields;
-use crate::recovery::rack::RackAck;
-use crate::recovery::rack::naive::{Naive as Rack, Segment};
+use crate::recovery::RackAck;
+use crate::recovery::naive_rack::{Naive as Rack, Segment};
 use crate::tests::{access, closed_loop};
 use proptest::prelude::*;
 
@@ -181,8 +181,8 @@ proptest! {
     ) {
         let text = format!(
             "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n\
-             dupthresh = {dup_thresh}\nloss_detection = \"rack\"\ntail_loss_probe = {probes}\n\
-             min_rto = \"1ms\"\ninitial_rto = \"1ms\""
+             recovery.dupthresh = {dup_thresh}\nrecovery.kind = \"rack\"\nrecovery.tail_loss_probe = {probes}\n\
+             recovery.min_rto = \"1ms\"\nrecovery.initial_rto = \"1ms\""
         );
         let transport = closed_loop(&text);
         let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));

@@ -8,8 +8,9 @@
 
 use super::{AtOnce, Phase, Sender, Timer};
 use crate::flow::FlowSpec;
+use crate::recovery::Recovery;
 use crate::window::CongestionControl;
-use crate::{Access, ClosedLoop, Connections, LossDetection, Restart};
+use crate::{Access, ClosedLoop, Connections, Restart};
 use spillway_engine::Time;
 
 impl Sender {
@@ -31,20 +32,23 @@ impl Sender {
         self.forget_losses();
         self.phase = Phase::first(transport);
         (self.retransmitted_packets, self.timeout_repairs, self.timeouts) = (0, 0, 0);
-        self.detector.begin_next(first);
+        self.recovery.begin_next(first);
         self.control.on_idle(idle);
         let restart = match transport.connections {
             Connections::Open { restart } => restart,
             Connections::Own => Restart::Never,
         };
-        let timeout = self.detector.fixed_timeout();
+        let timeout = match &self.recovery {
+            Recovery::Own(own) => Some(own.idle_timeout()),
+            _ => None,
+        };
         let is_idle = || idle > timeout.unwrap_or_else(|| self.rtt.timeout(&transport.rto));
         if restart == Restart::Each || (restart == Restart::Idle && is_idle()) {
             let initial = transport.initial_window(size, self.window.mss as u32, access);
             let most = if restart == Restart::Each { u64::MAX } else { self.window.cwnd };
             self.restart_with(initial.cwnd.max(self.window.min).min(most), initial.slow_start);
         }
-        if transport.losses.detection == LossDetection::Ns3 && self.is_stuck_as_ns3() {
+        if transport.recovery.is_ns3() && self.is_stuck_as_ns3() {
             self.set_retransmission_deadline(now, transport);
         }
         first
@@ -80,7 +84,7 @@ mod tests {
     use super::*;
     use crate::tests::{access, closed_loop};
 
-    const OPEN: &str = "mss = \"1000B\"\nconnections = \"open\"\nmin_rto = \"1ms\"";
+    const OPEN: &str = "mss = \"1000B\"\nconnections = \"open\"\nrecovery.min_rto = \"1ms\"";
 
     fn sender(bytes: u64, text: &str) -> (Sender, ClosedLoop) {
         let transport = closed_loop(&format!("{OPEN}\n{text}"));
@@ -245,7 +249,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_repair_is_left() {
-        let (mut s, t) = sender(3_000, "reduction = \"proportional-ns3\"");
+        let (mut s, t) = sender(3_000, "recovery.reduction = \"proportional-ns3\"");
         assert_eq!(sends(&mut s, &t, us(0)), [0, 1_000, 2_000]);
         // A mark: until something sent after the cut is acknowledged, a reduction is under way.
         acked(&mut s, &t, us(80), 2_000, true);
@@ -260,7 +264,7 @@ mod tests {
 
     #[test]
     fn with_ns3_s_rules_a_window_below_a_segment_waits_for_the_timer() {
-        let (mut s, t) = sender(1_000, "loss_detection = \"ns3\"\nmin_window = \"100B\"");
+        let (mut s, t) = sender(1_000, "recovery.kind = \"ns3\"\nmin_window = \"100B\"");
         assert_eq!(sends(&mut s, &t, us(0)), [0]);
         acked(&mut s, &t, us(80), 1_000, false);
         s.window.cwnd = 500;

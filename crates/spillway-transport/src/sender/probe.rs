@@ -1,6 +1,6 @@
 //! Tail-loss probes (RFC 8985, section 7): a segment sent to provoke an ack when none comes.
 
-use super::{Detector, Phase, Piece, Sender};
+use super::{Phase, Piece, Recovery, Sender};
 use crate::ClosedLoop;
 use spillway_engine::Time;
 
@@ -32,10 +32,8 @@ impl Sender {
     /// Sends new data if there is any, else the last segment again (RFC 8985, section 7.3).
     pub(super) fn send_probe(&mut self, now: Time, transport: &ClosedLoop) -> Piece {
         self.probes += 1;
-        let replaces_timeout = match &self.detector {
-            Detector::Rack(by_rack) => by_rack.has_timed_out(now),
-            _ => false,
-        };
+        let replaces_timeout =
+            matches!(&self.recovery, Recovery::Rack(by_rack) if now >= by_rack.timeout_at);
         self.probes_for_timeouts += u32::from(replaces_timeout);
         self.restart_timer(now, transport);
         let (nxt, mss) = (self.board.nxt, self.window.mss);
@@ -46,8 +44,8 @@ impl Sender {
         self.retransmitted_packets += u32::from(again);
         self.probe = Some(seq);
         let piece = Piece { seq, payload: (end - seq) as u32, again };
-        if let Detector::Rack(by_rack) = &mut self.detector {
-            by_rack.on_sent(now, &piece);
+        if let Recovery::Rack(by_rack) = &mut self.recovery {
+            by_rack.rack.on_sent(now, piece.range());
         }
         piece
     }

@@ -1,11 +1,11 @@
 //! How a sender reacts to losses: when it takes a segment to be lost, what it retransmits, and when
 //! the recovery is over.
 
-use super::{Detector, Piece, Sender};
+use super::{Piece, Recovery, Sender};
+use crate::ClosedLoop;
 use crate::ranges::Range;
 use crate::receiver::SackBlocks;
 use crate::window::{Ack, CongestionControl};
-use crate::{ClosedLoop, LossDetection};
 use spillway_engine::Time;
 
 /// How a sender is reacting to losses.
@@ -22,20 +22,14 @@ pub enum Phase {
     /// After a cut for a mark: losses are retransmitted without another cut (the state CWR of
     /// ns-3).
     Reduced,
-    /// Always, for a sender that learns of losses by timeouts alone.
-    ByTimeout,
-    /// Always, for a sender that learns of losses by NACKs.
-    ByNacks,
+    /// Always, for a recovery that chooses every segment itself.
+    Own,
 }
 
 impl Phase {
     /// The phase of a sender whose connection is open and whose flow begins.
     pub(super) fn first(transport: &ClosedLoop) -> Phase {
-        match (transport.timeouts, &transport.nacks) {
-            (Some(_), _) => Phase::ByTimeout,
-            (None, Some(_)) => Phase::ByNacks,
-            (None, None) => Phase::Open,
-        }
+        if transport.recovery.is_own() { Phase::Own } else { Phase::Open }
     }
 }
 
@@ -66,17 +60,15 @@ impl Sender {
 
     /// The next lost segment that has not been retransmitted.
     pub(super) fn next_lost(&self) -> Option<Range> {
-        self.detector.next_lost(&self.board)
+        self.recovery.next_lost(&self.board)
     }
 
     /// The next segment while something is lost (RFC 6675, NextSeg): lost data, then new data, then
     /// data that may be lost, and finally the last missing segment.
     #[inline(never)]
     pub(super) fn repair_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
-        match self.phase {
-            Phase::ByTimeout => return self.piece_by_timeout(),
-            Phase::ByNacks => return self.piece_by_nacks(),
-            _ => {}
+        if self.phase == Phase::Own {
+            return self.piece_by_own();
         }
         let piece = self.next_repair(transport)?;
         self.sent_last = piece.seq + u64::from(piece.payload);
@@ -118,9 +110,9 @@ impl Sender {
 
     #[cold]
     fn last_resort(&mut self, transport: &ClosedLoop) -> Option<Piece> {
-        let (gap, last) = match transport.losses.detection {
-            LossDetection::Sack => (self.board.next_gap(), self.board.rescue()),
-            LossDetection::Ns3 => (self.board.next_missing(), None),
+        let (gap, last) = match transport.recovery {
+            Recovery::Sack => (self.board.next_gap(), self.board.rescue()),
+            Recovery::Ns3 => (self.board.next_missing(), None),
             _ => (None, None),
         };
         let (seq, end) = gap.or(last)?;
@@ -142,8 +134,8 @@ impl Sender {
 
     #[cold]
     pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &ClosedLoop) {
-        match transport.losses.detection {
-            LossDetection::Sack | LossDetection::Ns3 => {}
+        match transport.recovery {
+            Recovery::Sack | Recovery::Ns3 => {}
             _ => return self.board.take_quietly(blocks),
         }
         self.board.take(blocks, transport.losses.dupthresh);
@@ -190,7 +182,7 @@ impl Sender {
             }
             Phase::Recovery if transport.losses.partial_acks_tell => {
                 self.repairs_under_marks |= ack.ece;
-                let always = transport.losses.detection == LossDetection::DuplicateAcks;
+                let always = matches!(transport.recovery, Recovery::DuplicateAcks);
                 if ack.acked > 0 && (always || !self.repairs_under_marks) {
                     // The segment that the ack asks for was sent before the recovery began.
                     if !self.board.is_head_repaired() {
@@ -204,7 +196,7 @@ impl Sender {
                 self.board.end_repair();
             }
             Phase::Open | Phase::Recovery | Phase::Loss => {}
-            Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => {}
+            Phase::Connecting | Phase::Reduced | Phase::Own => {}
         }
     }
 
@@ -246,8 +238,7 @@ impl Sender {
         // If a segment that was sent again after a timeout is lost again, the window is not cut
         // once more (RFC 5681, section 3.1), except in ns-3. If something has been acknowledged
         // since, it is another segment.
-        let is_another =
-            self.rtt.backoff() <= 1 || transport.losses.detection == LossDetection::Ns3;
+        let is_another = self.rtt.backoff() <= 1 || transport.recovery.is_ns3();
         if self.phase != Phase::Loss || is_another {
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
@@ -263,16 +254,13 @@ impl Sender {
         self.at_once = AtOnce::Nothing;
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
-        match &mut self.detector {
-            Detector::Scoreboard
-            | Detector::Timeout
-            | Detector::FixedTimeout(_)
-            | Detector::Nacks(_) => self.board.lose_all(),
-            Detector::Rack(by_rack) => {
+        match &mut self.recovery {
+            Recovery::Rack(by_rack) => {
                 by_rack.on_timeout(now);
                 self.at_once = AtOnce::Lost;
             }
-            Detector::Order(by_order) => by_order.on_timeout(),
+            Recovery::PerPriority(by_order) => by_order.on_timeout(),
+            _ => self.board.lose_all(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::super::tests::{access, closed_loop};
 use super::*;
 use crate::Transport;
 use crate::control::Congestion;
-use crate::recovery::orders::OrderCounts;
+use crate::recovery::OrderCounts;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
 fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {
@@ -69,7 +69,7 @@ fn tell(
 /// A sender of 30 segments that reacts to losses as ns-3's does.
 fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) {
     let t = closed_loop(&format!(
-        "kind = \"dctcp\"\nmss = \"1000B\"\nloss_detection = \"ns3\"\n\
+        "kind = \"dctcp\"\nmss = \"1000B\"\nrecovery.kind = \"ns3\"\n\
          min_window = \"{min_window}\"\ninitial_window = \"{initial_window}\""
     ));
     (Sender::new(30_000, 1_000, &t, &access(10, 25)), t)
@@ -107,8 +107,8 @@ fn a_short_packet_leaves_as_a_full_one_would() {
         "timely\"\nwindow = \"31250B\"",
         "dctcp-rdma\"",
     ] {
-        let selective = "retransmit = \"selective\"\nmax_in_flight = \"unlimited\"";
-        for way in ["", "retransmit = \"go-back-n\"", selective] {
+        let selective = "recovery.kind = \"selective\"\nrecovery.max_in_flight = \"unlimited\"";
+        for way in ["", "recovery.kind = \"go-back-n\"", selective] {
             let text = format!("kind = \"{kind}\nmss = \"1000B\"\n{way}");
             let t = closed_loop(&text);
             let last = |size: u64| {
@@ -228,7 +228,8 @@ fn a_controller_is_told_once_of_what_has_arrived() {
 #[test]
 fn a_window_that_a_mark_has_cut_is_cut_again_for_a_loss_only_if_that_is_asked_for() {
     for (cut_once, cut) in [(true, 10_000), (false, 9_500)] {
-        let text = format!("initial_window = \"20pkt\"\necn = true\ncut_once = {cut_once}");
+        let text =
+            format!("initial_window = \"20pkt\"\necn = true\nrecovery.cut_once = {cut_once}");
         let (mut s, t) = sender(100, &text);
         sends(&mut s, &t, us(0));
         // A mark halves 20. Segment 1, of the same flight, is lost when 19 are in flight.
@@ -341,7 +342,7 @@ fn the_last_segment_is_sent_once_more_when_nothing_else_is_left() {
 fn the_rescue_waits_for_the_first_repair_and_for_new_data() {
     // Only 1 and what arrives behind it: nothing beyond the first retransmission is acknowledged
     // (step 4.3).
-    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\ndupthresh = 2");
+    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\nrecovery.dupthresh = 2");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 3)]);
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
@@ -360,7 +361,7 @@ fn the_rescue_waits_for_the_first_repair_and_for_new_data() {
 #[test]
 fn partial_acks_tell_that_the_last_segments_are_lost() {
     let told = |ece: bool| {
-        let (mut s, t) = repairing("partial_acks_tell = true");
+        let (mut s, t) = repairing("recovery.partial_acks_tell = true");
         let sent_at = us(82);
         let ack = AckSegment {
             seq: 10_000,
@@ -379,7 +380,7 @@ fn partial_acks_tell_that_the_last_segments_are_lost() {
 
 #[test]
 fn a_timeout_sends_everything_missing_again_from_a_window_of_one() {
-    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nmin_rto = \"10ms\"");
+    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nrecovery.min_rto = \"10ms\"");
     assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5");
     assert_eq!(s.deadline(), us(10_000));
     // Only 3 arrives.
@@ -447,7 +448,7 @@ fn a_mark_after_a_timeout_holds_for_what_was_sent_after_it_and_never_raises_the_
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
-    for (text, deadline) in [("", us(10_080)), ("tail_loss_probe = true", us(240))] {
+    for (text, deadline) in [("", us(10_080)), ("recovery.tail_loss_probe = true", us(240))] {
         let (mut s, t) = sender(4, &format!("initial_window = \"4pkt\"\n{text}"));
         sends(&mut s, &t, us(0));
         // 0 and 1 arrive, 2 and 3 are lost, and nothing arrives behind them.
@@ -469,7 +470,7 @@ fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
 
 #[test]
 fn a_repair_takes_the_place_of_a_probe() {
-    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\ntail_loss_probe = true");
+    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nrecovery.tail_loss_probe = true");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     assert_eq!(s.deadline(), us(240));
@@ -504,7 +505,7 @@ fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
 
 #[test]
 fn a_connection_opens_first_and_asks_again() {
-    let (mut s, t) = sender(2, "handshake = true\ninitial_rto = \"10ms\"");
+    let (mut s, t) = sender(2, "handshake = true\nrecovery.initial_rto = \"10ms\"");
     s.on_connect(us(0), &t);
     assert_eq!((sends(&mut s, &t, us(0)).as_str(), s.deadline()), ("", us(10_000)));
     assert_eq!((s.on_deadline(us(10_000), &t), s.deadline()), (None, us(30_000)));
@@ -571,7 +572,7 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
 /// ack would ever come.
 #[test]
 fn a_reduction_to_less_than_a_segment_lets_one_go_when_nothing_is_out() {
-    let text = "reduction = \"proportional-ns3\"\nmin_window = \"300B\"";
+    let text = "recovery.reduction = \"proportional-ns3\"\nmin_window = \"300B\"";
     let (mut sender, transport) = sender(10, text);
     sender.board.nxt = 4_000;
     sender.board.una = 4_000;
@@ -587,16 +588,9 @@ fn a_reduction_to_less_than_a_segment_lets_one_go_when_nothing_is_out() {
 }
 
 #[test]
-fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
-    for key in ["partial_acks_tell = true", "cut_once = true", "tail_loss_probe = false"] {
-        let text = format!("loss_detection = \"ns3\"\n{key}");
-        let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
-        let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
-        let name = key.split(' ').next().unwrap();
-        assert!(error.contains(&format!("transport.{name}: means nothing with")), "{error}");
-    }
+fn what_means_nothing_to_a_pace_is_refused_and_so_are_counts_out_of_range() {
     for kind in ["theta-powertcp", "powertcp", "hpcc", "timely"] {
-        for key in ["cut_once = true", "reduction = \"at-once\""] {
+        for key in ["recovery.cut_once = true", "recovery.reduction = \"at-once\""] {
             let text = format!("kind = \"{kind}\"\n{key}");
             let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
             let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
@@ -606,12 +600,15 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
         }
     }
     for dupthresh in [0, 1_000_001] {
-        let text = format!("dupthresh = {dupthresh}");
+        let text = format!("recovery.dupthresh = {dupthresh}");
         let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
         let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
-        assert!(error.contains(&format!("transport.dupthresh: {dupthresh} is not")), "{error}");
+        assert!(
+            error.contains(&format!("transport.recovery.dupthresh: {dupthresh} is not")),
+            "{error}"
+        );
     }
-    let (_, most) = sender(1, "dupthresh = 1_000_000");
+    let (_, most) = sender(1, "recovery.dupthresh = 1_000_000");
     assert_eq!(most.losses.dupthresh, 1_000_000);
     let mut section =
         spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());

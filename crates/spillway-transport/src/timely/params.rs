@@ -4,9 +4,10 @@ use crate::InitialWindow;
 use crate::control::min_rate;
 use crate::preset::Preset;
 use crate::rates::{LineRate, RateWindow};
+use crate::recovery;
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
-use spillway_settings::{Range, Section, SettingsError, Value};
+use spillway_settings::{Range, Section, SettingsError};
 
 /// TIMELY's parameters; times in picoseconds, rates in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +74,7 @@ struct Defaults {
 const ROUND_TRIP: &str = "round-trip";
 const LAST_SENT: &str = "last-sent";
 const FIVE_STEPS: &str = "5steps";
-const NEEDS_NS3: &str = "this value needs loss_detection = \"ns3\"";
+const NEEDS_NS3: &str = "this value needs recovery = \"ns3\"";
 
 /// The default of the window at first.
 const ONE_BDP: &str = "1bdp";
@@ -165,7 +166,7 @@ impl TimelyParams {
         }
         let delta = LineRate::step(section, defaults.rate_step)?;
         let min_rate = min_rate(section, defaults.min_rate)?;
-        let as_ns3 = section.peek("loss_detection").and_then(Value::as_str) == Some("ns3");
+        let as_ns3 = recovery::chosen(section.peek(recovery::KEY)) == "ns3";
         let segment = Segment::read(section, defaults.segment, as_ns3)?;
         let meaning = "which steps make a row, after some of which they are larger: those by the gradient, or \
                        all increases";

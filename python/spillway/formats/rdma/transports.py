@@ -153,15 +153,11 @@ def _base_rtt(config: Config, mode: int, notes: list[str]) -> str:
 def _losses(config: Config, plain: bool) -> dict[str, Any]:
     """IRN; or go-back-N, without timeouts and silent about old packets, unless it is plain."""
     if config.flag("ENABLE_IRN"):
-        return {"retransmit": "selective"}
+        return {"recovery": "selective"}
     if plain:
-        return {"retransmit": "go-back-n"}
-    return {
-        "retransmit": "go-back-n",
-        "nack_interval": "500us",
-        "old_packets": "silent",
-        "ack_timeout": "none",
-    }
+        return {"recovery": "go-back-n"}
+    own = {"nack_interval": "500us", "old_packets": "silent", "ack_timeout": "none"}
+    return {"recovery": {"kind": "go-back-n", **own}}
 
 
 def _approximate(config: Config, mode: int, notes: list[str]) -> None:

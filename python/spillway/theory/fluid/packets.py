@@ -219,7 +219,7 @@ def scenario(
         "header": f"{HEADER}B",
         "ack_size": f"{ACK}B",
         # Nothing is lost, so a timeout would only be a mistake about a long queue.
-        **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "10s"),
+        "recovery": dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "10s"),
     }
     if transport != "dcqcn":
         control["min_window"] = f"{at.min_window:g}pkt"

@@ -76,9 +76,9 @@ CHOICES = (
     choice("rings of 100 packets below the queues", "switch.port_fifo_packets=100"),
     choice(
         "min RTO 1 ms",
-        "transport.min_rto=1ms",
-        "traffic.dctcp.min_rto=1ms",
-        "traffic.incast.min_rto=1ms",
+        "transport.recovery.min_rto=1ms",
+        "traffic.dctcp.recovery.min_rto=1ms",
+        "traffic.incast.recovery.min_rto=1ms",
     ),
     choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
     choice("ABM as in its program", of={ABM.name: _ABM_PROGRAM}),

@@ -80,7 +80,7 @@ CHOICES = {
     "strict priorities": STRICT,
     "spines with the leaves' buffer": {"spine.buffer": "3.84MB"},
     "rings of 100 packets below the queues": {"switch.port_fifo_packets": 100},
-    "min RTO 1 ms": {"senders.min_rto": "1ms"},
+    "min RTO 1 ms": {"senders.recovery.min_rto": "1ms"},
     "K = 10 packets": {"switch.aqm.threshold": "10pkt"},
     "ABM as in its program": {},
     "acks have a limit too": {},
@@ -176,7 +176,7 @@ SETUP = {
     "traffic.incast.senders": "next-rack",
     "leaf.aqm": "ecn",
     "leaf.aqm.threshold": "65pkt",
-    **{f"traffic.{name}.min_rto": "10ms" for name in QUEUES[1:]},
+    **{f"traffic.{name}.recovery.min_rto": "10ms" for name in QUEUES[1:]},
 }
 
 

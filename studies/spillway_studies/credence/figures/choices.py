@@ -32,7 +32,7 @@ AS_IT_IS = "as in the scenario"
 CHOICES = (
     choice(AS_IT_IS),
     choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
-    choice("min RTO 1 ms", "transport.min_rto=1ms"),
+    choice("min RTO 1 ms", "transport.recovery.min_rto=1ms"),
     choice("websearch begins with 22 packets", "traffic.websearch.initial_window=22pkt"),
     choice("incast begins with 10 packets", "traffic.incast.initial_window=10pkt"),
     choice("no slow start", "transport.slow_start=false"),
@@ -194,7 +194,7 @@ DIFFERENCES = (
     choice("one hash for all switches", "routing.hash_seeds=same"),
     choice("no limit on what hosts queue", "transport.host_backlog=unlimited"),
     choice("windows down to one packet", "transport.min_window=1pkt"),
-    choice("reductions spread over a round trip", "transport.reduction=proportional-ns3"),
+    choice("reductions spread over a round trip", "transport.recovery.reduction=proportional-ns3"),
     choice("websearch shakes hands", "traffic.websearch.handshake=true"),
 )
 _AT = (setting("load 40%, burst 50%"),)

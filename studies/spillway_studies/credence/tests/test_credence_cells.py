@@ -77,7 +77,7 @@ def window(section, packets):
 CHOICES = {
     "as in the scenario": {},
     "K = 10 packets": K_10,
-    "min RTO 1 ms": {"senders.min_rto": "1ms"},
+    "min RTO 1 ms": {"senders.recovery.min_rto": "1ms"},
     "websearch begins with 22 packets": window("websearch", "22pkt"),
     "incast begins with 10 packets": window("incast", "10pkt"),
     "no slow start": {"senders.slow_start": False},
@@ -125,7 +125,7 @@ DIFFERENCES = {
     "one hash for all switches": {"routing.hash_seeds": "same"},
     "no limit on what hosts queue": {"senders.host_backlog": "unlimited"},
     "windows down to one packet": {"senders.min_window": "1pkt"},
-    "reductions spread over a round trip": {"senders.reduction": "proportional-ns3"},
+    "reductions spread over a round trip": {"senders.recovery.reduction": "proportional-ns3"},
     "websearch shakes hands": {"traffic.websearch.handshake": True},
 }
 
@@ -230,12 +230,12 @@ SETUP = {
     "traffic.websearch.load": 0.4,
     "traffic.websearch.load_of": "uplink",
     "traffic.websearch.destinations": "other-rack",
-    "traffic.websearch.min_rto": "10ms",
+    "traffic.websearch.recovery.min_rto": "10ms",
     "traffic.incast.queries_per_host_per_s": 2,
     "traffic.incast.burst": "50%",
     "traffic.incast.fan_in": 16,
     "traffic.incast.senders": "next-rack",
-    "traffic.incast.min_rto": "10ms",
+    "traffic.incast.recovery.min_rto": "10ms",
     "traffic.incast.first_rtt_bytes": "1bdp",
 }
 SENDERS = {

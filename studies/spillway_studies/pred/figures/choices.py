@@ -25,11 +25,11 @@ def _of_pred(*parameters: str) -> dict[str, tuple[str, ...]]:
 
 
 _NS3 = (
-    "transport.loss_detection=ns3",
-    "transport.reduction=proportional-ns3",
+    "transport.recovery=ns3",
+    "transport.recovery.reduction=proportional-ns3",
     "transport.host_backlog=unlimited",
-    "transport.min_rto=5ms",
-    "transport.initial_rto=5ms",
+    "transport.recovery.min_rto=5ms",
+    "transport.recovery.initial_rto=5ms",
     "switch.queue_limit=250pkt",
 )
 """The sender of ns-3, and the queues and timeouts of ECN#'s public program."""
@@ -73,8 +73,10 @@ CHOICES = (
         "switch.sharing=dt",
         "switch.sharing.alpha=0.5",
     ),
-    choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
-    choice("min RTO 200 ms", "transport.min_rto=200ms", "transport.initial_rto=200ms"),
+    choice("min RTO 1 ms", "transport.recovery.min_rto=1ms", "transport.recovery.initial_rto=1ms"),
+    choice(
+        "min RTO 200 ms", "transport.recovery.min_rto=200ms", "transport.recovery.initial_rto=200ms"
+    ),
     choice("first window 2 packets", "transport.initial_window=2pkt"),
     choice("first window 70 packets, a BDP", "transport.initial_window=70pkt"),
     choice("an ack for two packets", "transport.ack_every=2"),

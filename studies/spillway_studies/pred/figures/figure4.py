@@ -187,7 +187,9 @@ _CHOICES = (
         of=_both(independent("messages", SMALL), independent("messages", LARGE)),
     ),
     choice("queues of 100 packets", "switch.queue_limit=100pkt"),
-    choice("the same, min RTO 200 ms", "switch.queue_limit=100pkt", "transport.min_rto=200ms"),
+    choice(
+        "the same, min RTO 200 ms", "switch.queue_limit=100pkt", "transport.recovery.min_rto=200ms"
+    ),
     choice(
         "windows from 1 packet on, queues of 100 packets",
         "transport.initial_window=1pkt",

@@ -58,7 +58,7 @@ _CHOICES = (
     choice("hashes, as in Algorithm 1", of=_of_pred("switch.aqm.counter=hashes")),
     choice("least window of 1 packet", "transport.min_window=1pkt"),
     choice("acks for two packets each", "transport.ack_every=2"),
-    choice("min RTO 200 ms", "transport.min_rto=200ms"),
+    choice("min RTO 200 ms", "transport.recovery.min_rto=200ms"),
     choice("queues of 250 packets", "switch.queue_limit=250pkt"),
 )
 

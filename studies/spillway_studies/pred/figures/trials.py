@@ -75,7 +75,7 @@ def _endless(flows: int, style: int) -> Scheme:
 _WITHOUT_ECN = (
     "transport=newreno",
     "transport.ecn=false",
-    "transport.cut_once=false",
+    "transport.recovery.cut_once=false",
     "transport.handshake=true",
     "switch.queue_limit=100pkt",
 )

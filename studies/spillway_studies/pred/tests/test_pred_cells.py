@@ -39,7 +39,7 @@ SENDERS = {
     "destinations": 0,
     "g": 0.0625,
     "initial_window": "10pkt",
-    "min_rto": "10ms",
+    "recovery.min_rto": "10ms",
     "ack_every": 1,
     "handshake": True,
 }
@@ -208,7 +208,7 @@ def of_pred(**parameters):
 
 
 def both_rto(time):
-    return {"senders.min_rto": time, "senders.initial_rto": time}
+    return {"senders.recovery.min_rto": time, "senders.recovery.initial_rto": time}
 
 
 CHOICES = {
@@ -248,11 +248,11 @@ CHOICES = {
     "windows grow in NICs": {"senders.host_backlog": "unlimited"},
     "NICs send flows in turn": {"nic.scheduling": "per-flow-rr"},
     "senders of ns-3, queues of 250 packets": {
-        "senders.loss_detection": "ns3",
-        "senders.reduction": "proportional-ns3",
-        "senders.partial_acks_tell": None,
-        "senders.cut_once": None,
-        "senders.tail_loss_probe": None,
+        "senders.recovery": "ns3",
+        "senders.recovery.reduction": "proportional-ns3",
+        "senders.recovery.partial_acks_tell": None,
+        "senders.recovery.cut_once": None,
+        "senders.recovery.tail_loss_probe": None,
         "senders.host_backlog": "unlimited",
         **both_rto("5ms"),
         "switch.queue_limit": "250pkt",

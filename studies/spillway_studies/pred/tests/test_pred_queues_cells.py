@@ -251,7 +251,7 @@ def test_what_figure_4_leaves_open():
         ),
         "each sender by itself": ({}, both(poisson)),
         "queues of 100 packets": (full, usual),
-        "the same, min RTO 200 ms": (full | {"senders.min_rto": "200ms"}, usual),
+        "the same, min RTO 200 ms": (full | {"senders.recovery.min_rto": "200ms"}, usual),
         "windows from 1 packet on, queues of 100 packets": (one | full, usual),
         "acks for two packets each": ({"senders.ack_every": 2}, usual),
         "min of 1 packet": ({"leaf.aqm.min": "1500B"}, usual),

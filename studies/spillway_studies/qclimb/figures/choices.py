@@ -18,7 +18,7 @@ from spillway_studies.qclimb.figures.setup import (
 )
 
 _TAGGING = "transport.tagging"
-_LOSSES = "transport.loss_detection"
+_LOSSES = "transport.recovery"
 _APART = ("switch.queues_per_port=9", "nic.queues=9", "switch.data_queue=8", "nic.data_queue=8")
 _CLIMBING = (QCLIMB.name, PERFECT.name)
 _TAGGED = (PIAS.name, *_CLIMBING)
@@ -83,7 +83,7 @@ CHOICES = (
         *_FACE_VALUE,
         of={**_both("the best", "the best"), **_flux("the best")},
     ),
-    choice("worse priorities tell of losses too", "transport.or_worse=true"),
+    choice("worse priorities tell of losses too", "transport.recovery.or_worse=true"),
     choice("losses by selective acks", f"{_LOSSES}=sack"),
     choice("losses by duplicate acks", f"{_LOSSES}=duplicate-acks"),
     choice("losses by time (RACK)", f"{_LOSSES}=rack"),
@@ -94,8 +94,10 @@ CHOICES = (
     choice("first window 10 packets", "transport.initial_window=10pkt"),
     choice("marks by queue", "switch.aqm.scope=queue"),
     choice("240 packets for each port", "switch.sharing=sp", "switch.buffer=2880KB"),
-    choice("min RTO 10 ms", "transport.min_rto=10ms", "transport.initial_rto=10ms"),
-    choice("max RTO 10 ms", "transport.max_rto=10ms"),
+    choice(
+        "min RTO 10 ms", "transport.recovery.min_rto=10ms", "transport.recovery.initial_rto=10ms"
+    ),
+    choice("max RTO 10 ms", "transport.recovery.max_rto=10ms"),
     choice("least window two packets", "transport.min_window=2pkt"),
     choice("a loss cuts as much as a mark", "transport.loss_cut=alpha"),
     choice("small flows have at most 10 KB", "record.short=10KB"),
@@ -105,8 +107,8 @@ CHOICES = (
     choice("links of 1 us", "topology.link_delay=1us", "topology.base_rtt=5us"),
     choice("marks from 200 packets", "switch.aqm.threshold=200pkt"),
     choice("NewReno with ECN", "transport.kind=newreno", "transport.ecn=true"),
-    choice("one later packet tells of a loss", "transport.dupthresh=1"),
-    choice("numbers take no bytes", "transport.number_bytes=0B"),
+    choice("one later packet tells of a loss", "transport.recovery.dupthresh=1"),
+    choice("numbers take no bytes", "transport.recovery.number_bytes=0B"),
     choice("PIAS finds losses by timeouts alone", of={PIAS.name: (f"{_LOSSES}=timeout-only",)}),
     choice("four levels", of=dict.fromkeys(_TAGGED, (f"{_TAGGING}.thresholds={_FOUR}",))),
     choice("DT with a quarter of the free buffer", "switch.sharing.alpha=0.25"),
@@ -119,8 +121,8 @@ CHOICES = (
         "connections stay open, each flow begins with the first window",
         *("transport.connections=open", "transport.restart_each=true"),
     ),
-    choice("cuts take effect ack by ack", "transport.reduction=proportional"),
-    choice("a mark's cut counts for a loss, too", "transport.cut_once=true"),
+    choice("cuts take effect ack by ack", "transport.recovery.reduction=proportional"),
+    choice("a mark's cut counts for a loss, too", "transport.recovery.cut_once=true"),
 )
 
 
@@ -311,7 +313,10 @@ _LEVELS = setup.ladder(round(2e6 * 350 ** (k / 6)) for k in range(7))
 
 _CHANGES = {
     "long flows in levels": (f"transport.tagging.thresholds={_LEVELS}",),
-    "timeouts from 200 ms on": ("transport.initial_rto=200ms", "transport.min_rto=200ms"),
+    "timeouts from 200 ms on": (
+        "transport.recovery.initial_rto=200ms",
+        "transport.recovery.min_rto=200ms",
+    ),
     "no marks": ("switch.aqm=none", "switch.buffer=unlimited"),
 }
 """What is done differently, by QCLIMB alone. Without marks buffers must hold all."""

@@ -127,18 +127,26 @@ SIZES = Figure(
     told_by="anything",
 )
 
-_LOSSES = "transport.loss_detection"
+_LOSSES = "transport.recovery"
 WAYS = (
     choice("three later packets of the priority"),
-    choice("one later packet", "transport.dupthresh=1"),
-    choice("worse priorities tell, too", "transport.or_worse=true"),
-    choice("one later packet, worse ones too", "transport.dupthresh=1", "transport.or_worse=true"),
+    choice("one later packet", "transport.recovery.dupthresh=1"),
+    choice("worse priorities tell, too", "transport.recovery.or_worse=true"),
+    choice(
+        "one later packet, worse ones too",
+        "transport.recovery.dupthresh=1",
+        "transport.recovery.or_worse=true",
+    ),
     choice("selective acks", f"{_LOSSES}=sack"),
     choice("duplicate acks", f"{_LOSSES}=duplicate-acks"),
     choice("timeouts alone", f"{_LOSSES}=timeout-only"),
     choice("repairs first", "transport.tagging.repairs=as-first"),
     choice("first window 10 packets", "transport.initial_window=10pkt"),
-    choice("least timeout 200 us", "transport.min_rto=200us", "transport.initial_rto=200us"),
+    choice(
+        "least timeout 200 us",
+        "transport.recovery.min_rto=200us",
+        "transport.recovery.initial_rto=200us",
+    ),
 )
 """Ways to find losses, and what else may decide how small flows fare where packets are lost."""
 

@@ -38,7 +38,7 @@ LEVELS = {
         for size in (2000000, 5309350, 14094597, 37416574, 99328839, 263685774, 700000000)
     ]
 }
-LATE = {f"{SENDERS}.initial_rto": "200ms", f"{SENDERS}.min_rto": "200ms"}
+LATE = {f"{SENDERS}.recovery.initial_rto": "200ms", f"{SENDERS}.recovery.min_rto": "200ms"}
 ECN = ("threshold", "at_threshold", "scope", "marks_at", "not_ect")
 UNMARKED = tiers("aqm", "none") | tiers("buffer", "unlimited")
 UNMARKED |= {name: None for key in ECN for name in tiers(f"aqm.{key}", None)}

@@ -41,10 +41,10 @@ BOTH = {
     "nic.queues": 8,
     "traffic.websearch.transport": "dctcp",
     "traffic.websearch.mss": "1460B",
-    "traffic.websearch.min_rto": "2ms",
-    "traffic.websearch.loss_detection": "per-priority",
-    "traffic.websearch.or_worse": False,
-    "traffic.websearch.dupthresh": 3,
+    "traffic.websearch.recovery.min_rto": "2ms",
+    "traffic.websearch.recovery": "per-priority",
+    "traffic.websearch.recovery.or_worse": False,
+    "traffic.websearch.recovery.dupthresh": 3,
     "traffic.websearch.tagging": "qclimb",
     "traffic.websearch.tagging.thresholds": "websearch-0.6",
     "traffic.websearch.tagging.acks": "with-first",
@@ -234,7 +234,7 @@ def test_the_best_thresholds_are_those_of_the_command():
 
 
 SENDERS = "traffic.websearch"
-RTO = {f"{SENDERS}.{key}": "10ms" for key in ("min_rto", "initial_rto")}
+RTO = {f"{SENDERS}.recovery.{key}": "10ms" for key in ("min_rto", "initial_rto")}
 QUEUES = {"nic.queues": 9, "nic.data_queue": 8}
 QUEUES |= {
     f"{tier}.{key}": n
@@ -266,18 +266,18 @@ CHOICES = {
     "bounds at face value, the best thresholds": AT_FACE_VALUE | DOWN_BEST | {f"{TAGS}.up": BEST},
     "predictions as sizes, as in Flux": AT_FACE_VALUE | FLUX,
     "predictions as sizes, as in Flux, the best thresholds": AT_FACE_VALUE | FLUX | DOWN_BEST,
-    "worse priorities tell of losses too": {f"{SENDERS}.or_worse": True},
-    "losses by selective acks": {f"{SENDERS}.loss_detection": "sack"},
-    "losses by duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},
-    "losses by time (RACK)": {f"{SENDERS}.loss_detection": "rack"},
-    "losses by timeouts alone": {f"{SENDERS}.loss_detection": "timeout-only"},
+    "worse priorities tell of losses too": {f"{SENDERS}.recovery.or_worse": True},
+    "losses by selective acks": {f"{SENDERS}.recovery": "sack"},
+    "losses by duplicate acks": {f"{SENDERS}.recovery": "duplicate-acks"},
+    "losses by time (RACK)": {f"{SENDERS}.recovery": "rack"},
+    "losses by timeouts alone": {f"{SENDERS}.recovery": "timeout-only"},
     "bounds from 0": {f"{BOUND}.least": 0.0},
     "bounds of 1.6 KB": {BOUND: "constant", f"{BOUND}.size": "1.6KB"},
     "alpha begins at 0": {f"{SENDERS}.alpha0": 0.0},
     "first window 10 packets": {f"{SENDERS}.initial_window": "10pkt"},
     "marks by queue": {"leaf.aqm.scope": "queue", "spine.aqm.scope": "queue"},
     "min RTO 10 ms": RTO,
-    "max RTO 10 ms": {f"{SENDERS}.max_rto": "10ms"},
+    "max RTO 10 ms": {f"{SENDERS}.recovery.max_rto": "10ms"},
     "least window two packets": {f"{SENDERS}.min_window": "2pkt"},
     "a loss cuts as much as a mark": {f"{SENDERS}.loss_cut": "alpha"},
     "small flows have at most 10 KB": {"record.short": "10KB"},
@@ -285,8 +285,8 @@ CHOICES = {
     "windows grow only with a short NIC queue": {f"{SENDERS}.host_backlog": "1bdp"},
     "links of 1 us": {"topology.link_delay": "1us", "topology.base_rtt": "5us"},
     "marks from 200 packets": {f"{tier}.aqm.threshold": "200pkt" for tier in ("leaf", "spine")},
-    "one later packet tells of a loss": {f"{SENDERS}.dupthresh": 1},
-    "numbers take no bytes": {f"{SENDERS}.number_bytes": "0B"},
+    "one later packet tells of a loss": {f"{SENDERS}.recovery.dupthresh": 1},
+    "numbers take no bytes": {f"{SENDERS}.recovery.number_bytes": "0B"},
     "PIAS finds losses by timeouts alone": {},
     "four levels": {f"{TAGS}.thresholds": [f"{1460 * n}B" for n in (909, 1648, 2143)]},
     "DT with a quarter of the free buffer": {
@@ -304,8 +304,8 @@ CHOICES = {
         f"{SENDERS}.connections": "open",
         f"{SENDERS}.restart_each": True,
     },
-    "cuts take effect ack by ack": {f"{SENDERS}.reduction": "proportional"},
-    "a mark's cut counts for a loss, too": {f"{SENDERS}.cut_once": True},
+    "cuts take effect ack by ack": {f"{SENDERS}.recovery.reduction": "proportional"},
+    "a mark's cut counts for a loss, too": {f"{SENDERS}.recovery.cut_once": True},
 }
 """Those that are one key, or the same key of two tiers; the others have a test of their own."""
 OTHERS = (
@@ -314,7 +314,7 @@ OTHERS = (
     "NewReno with ECN",
 )
 OF_LOSSES = {
-    f"{SENDERS}.{key}"
+    f"{SENDERS}.recovery.{key}"
     for key in (*("or_worse", "number_bytes", "dupthresh", "partial_acks_tell", "tail_loss_probe"),)
 }
 
@@ -337,7 +337,7 @@ def test_each_choice_is_one_change():
             assert own[f"{SENDERS}.transport"] == "newreno"
             runs = flat(resolved(run_of(figure, qclimb_scheme, point)))
             assert runs[f"{SENDERS}.ecn"] is True
-            assert runs[f"{SENDERS}.loss_detection"] == "per-priority"
+            assert runs[f"{SENDERS}.recovery"] == "per-priority"
             continue
         if choice == "240 packets for each port":
             buffers = {f"{tier}.buffer": "2880KB" for tier in ("leaf", "spine")}
@@ -369,7 +369,7 @@ def test_pias_alone_finds_losses_by_timeouts_where_it_is_said():
     (figure,) = find("qclimb/choices")
     (point,) = (p for p in figure.points if p.values["choice"].startswith("PIAS finds"))
     ways = [
-        flat(resolved(run_of(figure, scheme, point)))[f"{SENDERS}.loss_detection"]
+        flat(resolved(run_of(figure, scheme, point)))[f"{SENDERS}.recovery"]
         for scheme in figure.schemes
     ]
     assert ways == ["timeout-only", "per-priority", "per-priority"]
@@ -378,7 +378,7 @@ def test_pias_alone_finds_losses_by_timeouts_where_it_is_said():
 def test_packets_are_sprayed_in_the_network_with_spines():
     (figure,) = find("qclimb/spraying")
     found = [
-        (runs["routing"], runs[f"{SENDERS}.loss_detection"], runs["topology.spines"])
+        (runs["routing"], runs[f"{SENDERS}.recovery"], runs["topology.spines"])
         for runs in (
             flat(resolved(run_of(figure, figure.schemes[1], point))) for point in figure.points
         )
@@ -469,15 +469,20 @@ def test_each_port_has_so_many_packets():
 
 WAYS = {
     "three later packets of the priority": {},
-    "one later packet": {f"{SENDERS}.dupthresh": 1},
-    "worse priorities tell, too": {f"{SENDERS}.or_worse": True},
-    "one later packet, worse ones too": {f"{SENDERS}.dupthresh": 1, f"{SENDERS}.or_worse": True},
-    "selective acks": {f"{SENDERS}.loss_detection": "sack"},
-    "duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},
-    "timeouts alone": {f"{SENDERS}.loss_detection": "timeout-only"},
+    "one later packet": {f"{SENDERS}.recovery.dupthresh": 1},
+    "worse priorities tell, too": {f"{SENDERS}.recovery.or_worse": True},
+    "one later packet, worse ones too": {
+        f"{SENDERS}.recovery.dupthresh": 1,
+        f"{SENDERS}.recovery.or_worse": True,
+    },
+    "selective acks": {f"{SENDERS}.recovery": "sack"},
+    "duplicate acks": {f"{SENDERS}.recovery": "duplicate-acks"},
+    "timeouts alone": {f"{SENDERS}.recovery": "timeout-only"},
     "repairs first": {f"{TAGS}.repairs": "as-first"},
     "first window 10 packets": {f"{SENDERS}.initial_window": "10pkt"},
-    "least timeout 200 us": {f"{SENDERS}.{key}": "200us" for key in ("min_rto", "initial_rto")},
+    "least timeout 200 us": {
+        f"{SENDERS}.recovery.{key}": "200us" for key in ("min_rto", "initial_rto")
+    },
 }
 
 
@@ -492,7 +497,7 @@ def test_each_way_to_find_losses_is_one_change_for_both():
         for point in figure.points:
             said = WAYS[point.values["choice"]]
             found = own(figure, scheme, point, plain)
-            if f"{SENDERS}.loss_detection" in said:
+            if f"{SENDERS}.recovery" in said:
                 found = {key: value for key, value in found.items() if key not in OF_LOSSES}
             assert found == said, point.label
 

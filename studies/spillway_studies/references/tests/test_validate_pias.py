@@ -294,14 +294,13 @@ def test_the_scenario_is_the_reference_s_network(folder):
         "g": 0.0625,
         "alpha0": 0.0,
         "initial_window": "70pkt",
-        "initial_rto": "2ms",
-        "min_rto": "2ms",
-        "max_rto": "2ms",
-        "loss_detection": "timeout-only",
         "connections": "open",
         "restart_each": True,
     }
     assert {key: found["transport"][key] for key in senders} == senders
+    recovery = dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "2ms")
+    recovery["kind"] = "timeout-only"
+    assert {key: found["transport"]["recovery"][key] for key in recovery} == recovery
     tagging = found["transport"]["tagging"]
     assert (tagging["kind"], tagging["acks"], tagging["reset_after"]) == ("pias", "with-first", 0)
     assert (tagging["counts_packet"], tagging["repairs"]) == (False, "as-before")

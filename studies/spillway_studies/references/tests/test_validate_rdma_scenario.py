@@ -151,8 +151,8 @@ def test_lost_packets_are_sent_again_by_go_back_n(folder):
         0.001,
         {"n0", "n3"},
     )
-    senders = {"retransmit": "go-back-n", "nack_interval": "500us", "ack_timeout": "none"}
-    assert {key: found["transport"][key] for key in senders} == senders
+    recovery = {"kind": "go-back-n", "nack_interval": "500us", "ack_timeout": "none"}
+    assert {key: found["transport"]["recovery"][key] for key in recovery} == recovery
 
 
 def test_ports_have_our_numbers(folder):

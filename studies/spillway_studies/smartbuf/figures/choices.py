@@ -46,7 +46,7 @@ _CHOICES = (
     ),
     choice("NewReno, no marks", "transport.kind=newreno"),
     choice("handshakes", "transport.handshake=true"),
-    choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
+    choice("min RTO 1 ms", "transport.recovery.min_rto=1ms", "transport.recovery.initial_rto=1ms"),
     choice("EDT up to the whole buffer", of={EDT.name: (f"{LEAF}.limit=whole",)}),
     choice("EDT until 100 packets fewer", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
 )

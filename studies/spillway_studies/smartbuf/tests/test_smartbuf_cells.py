@@ -181,7 +181,7 @@ CHOICES = {
     "marks from 20 packets": {"switch.aqm.threshold": "20pkt"},
     "NewReno, no marks": {"senders.transport": "newreno"},
     "handshakes": {"senders.handshake": True},
-    "min RTO 1 ms": {"senders.min_rto": "1ms", "senders.initial_rto": "1ms"},
+    "min RTO 1 ms": {"senders.recovery.min_rto": "1ms", "senders.recovery.initial_rto": "1ms"},
     "EDT up to the whole buffer": {},
     "EDT until 100 packets fewer": {},
 }
@@ -343,8 +343,8 @@ SETUP = {
             "load_of": "uplink",
             "transport": "dctcp",
             "initial_window": "10pkt",
-            "initial_rto": "10ms",
-            "min_rto": "10ms",
+            "recovery.initial_rto": "10ms",
+            "recovery.min_rto": "10ms",
             "handshake": False,
         }.items()
     },

@@ -89,7 +89,8 @@ fn packets_tell_what_they_are() {
 /// variation is 20 * 3 / 4 = 15 us: 40 + 4 * 15 = 100 us.
 #[test]
 fn a_timeout_moves_with_acks_and_fires_once() {
-    let more = "initial_window = \"2pkt\", initial_rto = \"165us\", min_rto = \"50us\"";
+    let more =
+        "initial_window = \"2pkt\", recovery.initial_rto = \"165us\", recovery.min_rto = \"50us\"";
     let mut bench = bench("newreno", more, "");
     bench.start(flow(0, 1, 3 * 960));
     assert_eq!(bench.hosts.ends.sending(0).flow.timer, Time::from_us(165));
@@ -264,7 +265,7 @@ fn an_endless_flow_sends_nothing_new_after_its_end() {
 #[test]
 fn three_timeouts_in_a_row_take_a_flow_back_to_the_best_level() {
     let restarts = |tagging: &str| {
-        let more = "initial_window = \"4pkt\", initial_rto = \"100us\", min_rto = \"100us\"";
+        let more = "initial_window = \"4pkt\", recovery.initial_rto = \"100us\", recovery.min_rto = \"100us\"";
         let queues = "switch = { queues_per_port = 9 }";
         let mut bench = bench("newreno", &format!("{more}, tagging = {tagging}"), queues);
         bench.start(flow(0, 1, 20 * 960));
@@ -299,7 +300,7 @@ fn priorities(bench: &Bench) -> Vec<u8> {
 fn what_a_flow_had_in_flight_is_sent_again_at_the_best_level_after_three_timeouts() {
     for (repairs, again) in [("as-before", 1), ("as-next", 3), ("as-first", 1)] {
         let more = format!(
-            "initial_window = \"8pkt\", initial_rto = \"100us\", min_rto = \"100us\", tagging = \
+            "initial_window = \"8pkt\", recovery.initial_rto = \"100us\", recovery.min_rto = \"100us\", tagging = \
              {{ kind = \"pias\", thresholds = [\"1KB\", \"3KB\"], repairs = \"{repairs}\" }}"
         );
         let mut bench = bench("newreno", &more, "switch = { queues_per_port = 4 }");
@@ -352,8 +353,7 @@ fn a_repair_without_a_timeout_has_the_level_that_is_asked_for() {
 
 #[test]
 fn a_connection_that_does_not_open_takes_no_flow_back() {
-    let more =
-        "handshake = true, initial_rto = \"100us\", min_rto = \"100us\", tagging = \"qclimb\"";
+    let more = "handshake = true, recovery.initial_rto = \"100us\", recovery.min_rto = \"100us\", tagging = \"qclimb\"";
     let mut bench = bench("newreno", more, "switch = { queues_per_port = 9 }");
     bench.start(flow(0, 1, 20 * 960));
     while bench.hosts.tally.timeouts < 3 {

@@ -2,6 +2,7 @@
 
 use super::{Devices, Head, Network};
 use crate::extensions::Extensions;
+use crate::scenario::assignments::kind_of;
 use crate::scenario::loads::Loads;
 use crate::scenario::timeouts::Timeouts;
 use crate::scenario::volume::Volume;
@@ -9,7 +10,7 @@ use crate::scenario::{Limits, Result, Sources, tags};
 use spillway_engine::Time;
 use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value};
 use spillway_traffic::{Context, Traffic};
-use spillway_transport::{Access, ClosedLoop, Transport};
+use spillway_transport::{Access, ClosedLoop, Transport, recovery, recovery_of};
 
 /// What is read of traffic. Lists that begin with `class` are by the number of a class.
 pub(super) struct Flows {
@@ -157,21 +158,31 @@ impl Overrides<'_> {
                 // Another kind has other keys. Only the keys that both kinds have are carried over.
                 let keys: Vec<_> = Transport::keys_of(text, &path, &self.extensions.hosts)?;
                 merged.retain(|key, _| keys.iter().any(|known| known == key));
+                recovery::fit(&mut merged, text);
             }
             merged.insert("kind".into(), kind);
         }
         let kind =
             merged.get("kind").and_then(Value::as_str).unwrap_or(&self.default.kind).to_string();
         for choice in spillway_transport::CHOICES {
-            if let Some(Value::String(value)) = rest.get(choice) {
-                // The same for another loss detection, and for other choices.
-                let earlier = merged.get(choice).and_then(Value::as_str).unwrap_or_default();
-                let earlier = earlier.to_string();
+            if let Some(value) = rest.get(choice).and_then(kind_of) {
+                // The same for another recovery, and for other choices.
+                let earlier = merged.get(choice).and_then(kind_of).unwrap_or_default().to_string();
+                let now = recovery::chosen(merged.get(recovery::KEY));
+                if choice == "preset"
+                    && let Some(id) = recovery_of(value, &earlier, now)
+                {
+                    let table = recovery::merge(merged.get(recovery::KEY), &id.into());
+                    merged.insert(recovery::KEY.into(), table);
+                }
                 merged.retain(|key, _| {
                     !spillway_transport::is_foreign(&kind, key, choice, value)
                         && !spillway_transport::has_other_default(key, choice, value, &earlier)
                 });
             }
+        }
+        if let Some(own) = rest.get_mut(recovery::KEY) {
+            *own = recovery::merge(merged.get(recovery::KEY), own);
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);

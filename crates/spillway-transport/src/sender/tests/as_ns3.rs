@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn ns3_repairs_without_another_cut_while_that_for_a_mark_is_under_way() {
-    let text =
-        "initial_window = \"12pkt\"\necn = true\nloss_detection = \"ns3\"\nreduction = \"at-once\"";
+    let text = "initial_window = \"12pkt\"\necn = true\nrecovery.kind = \"ns3\"\nrecovery.reduction = \"at-once\"";
     let (mut s, t) = sender(30, text);
     sends(&mut s, &t, us(0));
     // A mark halves 12 segments, and 1 is lost. It is sent again as soon as the window allows it:
@@ -27,8 +26,10 @@ fn ns3_repairs_without_another_cut_while_that_for_a_mark_is_under_way() {
 
 #[test]
 fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
-    let (mut s, t) =
-        sender(12, "initial_window = \"12pkt\"\nloss_detection = \"ns3\"\nreduction = \"at-once\"");
+    let (mut s, t) = sender(
+        12,
+        "initial_window = \"12pkt\"\nrecovery.kind = \"ns3\"\nrecovery.reduction = \"at-once\"",
+    );
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     // 1 and 9 to 11 are lost. Of 11 in flight 3 have arrived and 1 is lost: half of 7.
@@ -112,7 +113,7 @@ fn ns3_goes_on_to_repair_where_a_mark_follows_a_timeout() {
 /// at least two.
 #[test]
 fn every_timeout_cuts_as_in_ns3() {
-    let (mut s, t) = sender(100, "initial_window = \"8pkt\"\nloss_detection = \"ns3\"");
+    let (mut s, t) = sender(100, "initial_window = \"8pkt\"\nrecovery.kind = \"ns3\"");
     sends(&mut s, &t, us(0));
     s.on_deadline(us(10_000), &t);
     assert_eq!((s.window().ssthresh, sends(&mut s, &t, us(10_000)).as_str()), (4_000, "0!"));

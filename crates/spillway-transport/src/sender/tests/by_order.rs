@@ -49,7 +49,7 @@ const QUIET: AckSegment<'static> = AckSegment {
     number: None,
 };
 
-const TEN: &str = "initial_window = \"10pkt\"\nloss_detection = \"per-priority\"";
+const TEN: &str = "initial_window = \"10pkt\"\nrecovery.kind = \"per-priority\"";
 
 /// Segments 0 to 4 have priority 1, the others 0. The latter overtake the former, and 1 is dropped.
 #[test]
@@ -131,7 +131,7 @@ fn after_a_timeout_all_that_is_missing_goes_again() {
 /// 0 and 4 are lost.
 #[test]
 fn three_duplicate_acks_show_one_loss_and_a_partial_ack_the_next() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"duplicate-acks\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"duplicate-acks\"");
     assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5 6 7 8 9");
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
     acked(&mut s, &t, us(81), 0, &[(1, 3)]);
@@ -151,7 +151,7 @@ fn three_duplicate_acks_show_one_loss_and_a_partial_ack_the_next() {
 
 #[test]
 fn duplicate_acks_without_a_gap_show_nothing() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"duplicate-acks\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"duplicate-acks\"");
     sends(&mut s, &t, us(0));
     for n in 0..5 {
         acked(&mut s, &t, us(80 + n), 0, &[]);
@@ -163,7 +163,8 @@ fn duplicate_acks_without_a_gap_show_nothing() {
 
 #[test]
 fn where_only_timeouts_show_losses_the_window_is_a_range() {
-    let more = "initial_window = \"6pkt\"\nmin_rto = \"10ms\"\nloss_detection = \"timeout-only\"";
+    let more =
+        "initial_window = \"6pkt\"\nrecovery.min_rto = \"10ms\"\nrecovery.kind = \"timeout-only\"";
     let (mut s, t) = sender(20, more);
     assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5");
     // All but 0 and 2 arrive. Nothing new is sent for that, and nothing again.
@@ -185,7 +186,7 @@ fn where_only_timeouts_show_losses_the_window_is_a_range() {
     assert_eq!(&sends(&mut s, &t, us(10_160))[..5], "6 7 8");
     assert_eq!((s.retransmitted_packets, s.timeout_repairs, s.timeouts), (2, 2, 1));
     // With selective acks four more go out meanwhile, since four of six are known to be there.
-    let (mut s, t) = sender(20, "initial_window = \"6pkt\"\ndupthresh = 1000");
+    let (mut s, t) = sender(20, "initial_window = \"6pkt\"\nrecovery.dupthresh = 1000");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(81), 0, &[(1, 2), (3, 6)]);
     assert_eq!(sends(&mut s, &t, us(81)), "6 7 8 9");
@@ -193,7 +194,7 @@ fn where_only_timeouts_show_losses_the_window_is_a_range() {
 
 #[test]
 fn packets_out_of_order_are_no_losses_where_only_timeouts_show_them() {
-    let (mut s, t) = sender(20, "initial_window = \"4pkt\"\nloss_detection = \"timeout-only\"");
+    let (mut s, t) = sender(20, "initial_window = \"4pkt\"\nrecovery.kind = \"timeout-only\"");
     assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3");
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "");
@@ -201,33 +202,4 @@ fn packets_out_of_order_are_no_losses_where_only_timeouts_show_them() {
     acked(&mut s, &t, us(81), 4, &[]);
     assert_eq!(sends(&mut s, &t, us(81)), "4 5 6 7 8 9 10 11");
     assert_eq!((s.retransmitted_packets, s.timeouts), (0, 0));
-}
-
-#[test]
-fn keys_of_one_way_are_refused_with_another() {
-    let error = |text: &str| {
-        let text = format!("kind = \"dctcp\"\n{text}");
-        let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
-        Transport::read(&mut section, &crate::Extensions::default())
-            .and_then(|_| section.finish())
-            .unwrap_err()
-            .to_string()
-    };
-    for key in ["or_worse = true", "number_bytes = \"8B\""] {
-        let name = key.split(' ').next().unwrap();
-        let needs = "it needs loss_detection = \"per-priority\"";
-        assert_eq!(error(key), format!("transport.{name}: {needs}"));
-    }
-    for (way, key, why) in [
-        ("per-priority", "partial_acks_tell = true", "later packets of the same priority tell"),
-        ("duplicate-acks", "tail_loss_probe = true", "nothing is probed for"),
-        ("timeout-only", "dupthresh = 3", "no acks are counted"),
-    ] {
-        let text = error(&format!("loss_detection = \"{way}\"\n{key}"));
-        assert!(text.ends_with(&format!("with loss_detection = \"{way}\": {why}")), "{text}");
-    }
-    assert_eq!(
-        error("loss_detection = \"per-priority\"\nack_every = 2"),
-        "transport.ack_every: per-priority loss detection needs an ack of its own for every packet"
-    );
 }

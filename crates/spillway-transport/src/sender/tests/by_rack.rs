@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     // 0 was sent before 1, which has arrived: it is lost 80 us and a quarter of that after it was
     // sent.
@@ -17,7 +17,7 @@ fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
     assert_eq!((s.phase(), s.window().cwnd, s.timeouts), (Phase::Recovery, 5_000, 0));
     assert_eq!(sends(&mut s, &t, us(100)), "0!");
     // If 0 arrives in time, nothing is retransmitted or in doubt.
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
     acked(&mut s, &t, us(85), 2, &[]);
@@ -27,8 +27,7 @@ fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
 
 #[test]
 fn rack_reaches_a_window_by_and_by_that_its_timer_has_cut() {
-    let text =
-        "initial_window = \"10pkt\"\nloss_detection = \"rack\"\nreduction = \"proportional\"";
+    let text = "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"\nrecovery.reduction = \"proportional\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
@@ -43,7 +42,7 @@ fn rack_reaches_a_window_by_and_by_that_its_timer_has_cut() {
 
 #[test]
 fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_reordered() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 3)]);
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Open, "10 11"));
@@ -51,7 +50,7 @@ fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_r
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
     // Once 0 has arrived after the others without a retransmission, there is reordering: three
     // behind a gap are not enough.
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
     acked(&mut s, &t, us(80), 2, &[]);
@@ -61,7 +60,7 @@ fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_r
 
 #[test]
 fn rack_takes_no_ack_that_tells_of_several_segments_for_reordering() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     // The acks in between were lost, and this one lists 8 and 9 before 5, which was sent first.
     // That is no reordering, so three behind a gap are enough. Of the seven that are lost five fit
@@ -73,7 +72,7 @@ fn rack_takes_no_ack_that_tells_of_several_segments_for_reordering() {
 
 #[test]
 fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
-    let (mut s, t) = sender(14, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(14, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (5_000, "0!"));
@@ -95,7 +94,7 @@ fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
 
 #[test]
 fn rack_counts_a_lost_repair_as_another_loss() {
-    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
@@ -117,7 +116,7 @@ fn rack_counts_a_lost_repair_as_another_loss() {
 #[test]
 fn repairs_that_are_lost_again_and_again_leave_two_segments() {
     for rule in ["at-once", "proportional", "proportional-rfc6937"] {
-        let text = "initial_window = \"64pkt\"\nloss_detection = \"rack\"\nreduction";
+        let text = "initial_window = \"64pkt\"\nrecovery.kind = \"rack\"\nrecovery.reduction";
         let (mut s, t) = sender(1_000, &format!("{text} = \"{rule}\""));
         sends(&mut s, &t, us(0));
         for (round, segments) in (1..).zip([32, 16, 8, 4, 2, 2]) {
@@ -135,7 +134,7 @@ fn repairs_that_are_lost_again_and_again_leave_two_segments() {
 
 #[test]
 fn a_lost_repair_cuts_what_a_mark_has_cut_before() {
-    let text = "initial_window = \"12pkt\"\necn = true\nloss_detection = \"rack\"";
+    let text = "initial_window = \"12pkt\"\necn = true\nrecovery.kind = \"rack\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
     // The mark halves what the loss then does not cut again.
@@ -150,7 +149,7 @@ fn a_lost_repair_cuts_what_a_mark_has_cut_before() {
 
 #[test]
 fn rack_cuts_again_for_what_was_sent_after_the_cut_and_repairs_what_the_window_held_back() {
-    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
@@ -181,7 +180,7 @@ fn rack_cuts_again_for_what_was_sent_after_the_cut_and_repairs_what_the_window_h
 
 #[test]
 fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     sends(&mut s, &t, us(80));
@@ -207,7 +206,7 @@ fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
 
 #[test]
 fn rack_widens_its_window_when_it_repairs_what_had_arrived() {
-    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "0!");
@@ -223,8 +222,8 @@ fn rack_widens_its_window_when_it_repairs_what_had_arrived() {
 
 #[test]
 fn rack_probes_for_the_last_segments_unless_told_not_to() {
-    for (text, deadline) in [("", us(240)), ("tail_loss_probe = false", us(10_080))] {
-        let text = format!("initial_window = \"4pkt\"\nloss_detection = \"rack\"\n{text}");
+    for (text, deadline) in [("", us(240)), ("recovery.tail_loss_probe = false", us(10_080))] {
+        let text = format!("initial_window = \"4pkt\"\nrecovery.kind = \"rack\"\n{text}");
         let (mut s, t) = sender(4, &text);
         sends(&mut s, &t, us(0));
         acked(&mut s, &t, us(80), 2, &[]);
@@ -243,7 +242,7 @@ fn rack_probes_for_the_last_segments_unless_told_not_to() {
 
 #[test]
 fn rack_probes_before_there_is_a_round_trip_and_where_the_timeout_would_come_first() {
-    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     let first = s.deadline();
     assert_eq!(s.on_deadline(first, &t).map(|piece| piece.seq), Some(3_000));
@@ -252,13 +251,13 @@ fn rack_probes_before_there_is_a_round_trip_and_where_the_timeout_would_come_fir
     assert_eq!(s.on_deadline(first + first, &t), None);
     assert_eq!((s.timeouts, s.phase()), (1, Phase::Loss));
     // A second probe is sent if the timeout comes later than that.
-    let text = "loss_detection = \"rack\"\ninitial_rto = \"3s\"\nmax_rto = \"9s\"";
+    let text = "recovery.kind = \"rack\"\nrecovery.initial_rto = \"3s\"\nrecovery.max_rto = \"9s\"";
     let (mut s, t) = sender(4, text);
     sends(&mut s, &t, us(0));
     assert_eq!(s.deadline(), us(1_000_000));
     // The ack of one segment may be delayed by 20 ms, which is longer than the timeout.
     let text =
-        "initial_window = \"2pkt\"\nloss_detection = \"rack\"\nack_every = 2\nack_delay = \"20ms\"";
+        "initial_window = \"2pkt\"\nrecovery.kind = \"rack\"\nack_every = 2\nack_delay = \"20ms\"";
     let (mut s, t) = sender(3, text);
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 2, &[]);
@@ -269,7 +268,7 @@ fn rack_probes_before_there_is_a_round_trip_and_where_the_timeout_would_come_fir
 
 #[test]
 fn rack_waits_for_a_probe_from_the_last_new_data_on() {
-    let (mut s, t) = sender(100, "initial_window = \"4pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(100, "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 2, &[]);
     assert_eq!(s.deadline(), us(240));
@@ -281,7 +280,8 @@ fn rack_waits_for_a_probe_from_the_last_new_data_on() {
 
 #[test]
 fn rack_sends_only_what_is_old_again_after_a_timeout() {
-    let text = "initial_window = \"4pkt\"\nloss_detection = \"rack\"\ntail_loss_probe = false";
+    let text =
+        "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"\nrecovery.tail_loss_probe = false";
     let (mut s, t) = sender(6, text);
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);

@@ -1,4 +1,4 @@
-//! A sender with `loss_detection = "ns3"` does what a sender of ns-3 did with the same acks.
+//! A sender with `recovery = "ns3"` does what a sender of ns-3 did with the same acks.
 
 use super::*;
 
@@ -11,7 +11,7 @@ use super::*;
 /// acknowledged, no losses.
 fn follow(run: &str) {
     let t = closed_loop(
-        "kind = \"dctcp\"\nmss = \"1448B\"\nloss_detection = \"ns3\"\nmin_window = \"1B\"\n\
+        "kind = \"dctcp\"\nmss = \"1448B\"\nrecovery.kind = \"ns3\"\nmin_window = \"1B\"\n\
          initial_window = \"10pkt\"",
     );
     let mut s = Sender::new(125_000_000, 1_448, &t, &access(10, 25));

@@ -13,20 +13,20 @@ fn twelve(last: u64, text: &str) -> (Sender, ClosedLoop) {
 #[test]
 fn a_partial_ack_sends_what_it_misses_again_whatever_the_window_is_and_only_once() {
     // 1 has been sent again. Next, everything but 10 and 11 arrives, with a window of one segment.
-    let (mut s, t) = repairing("partial_acks_tell = true");
+    let (mut s, t) = repairing("recovery.partial_acks_tell = true");
     s.window.cwnd = 1_000;
     acked(&mut s, &t, us(162), 10, &[]);
     // 10 counts as sent again, and 11 as sent.
     assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("10!", 2_000));
     // 1 to 3 are lost, and all have been sent again when the first of them arrives.
-    let (mut s, t) = twelve(1_000, "partial_acks_tell = true");
+    let (mut s, t) = twelve(1_000, "recovery.partial_acks_tell = true");
     acked(&mut s, &t, us(80), 1, &[]);
     acked(&mut s, &t, us(82), 1, &[(4, 12)]);
     assert_eq!(sends(&mut s, &t, us(82)), "1! 2! 3!");
     acked(&mut s, &t, us(162), 2, &[(4, 12)]);
     assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("", 2_000));
     // Of a short last segment no more counts as lost than it has.
-    let (mut s, t) = twelve(500, "partial_acks_tell = true");
+    let (mut s, t) = twelve(500, "recovery.partial_acks_tell = true");
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "0!");
     acked(&mut s, &t, us(160), 11, &[]);
@@ -50,7 +50,7 @@ fn all_that_was_sent_counts_as_in_flight_in_recovery_and_after_a_timeout_what_we
 fn what_follows_a_repair_at_once_goes_again_once() {
     // 1 and 2 are lost, and a window of one segment has let only 1 be sent again. When it arrives 2
     // is sent, and no other when that arrives after 3 to 5.
-    for text in ["partial_acks_tell = true", AS_NS3] {
+    for text in ["recovery.partial_acks_tell = true", AS_NS3] {
         let (mut s, t) = twelve(1_000, text);
         acked(&mut s, &t, us(80), 1, &[]);
         acked(&mut s, &t, us(82), 1, &[(3, 6)]);
@@ -79,8 +79,10 @@ fn what_follows_a_repair_at_once_goes_again_once() {
 #[test]
 fn a_partial_ack_tells_nothing_while_a_marks_cut_is_reached() {
     let repaired = |mark: bool| {
-        let (mut s, t) =
-            twelve(1_000, "ecn = true\npartial_acks_tell = true\nreduction = \"proportional\"");
+        let (mut s, t) = twelve(
+            1_000,
+            "ecn = true\nrecovery.partial_acks_tell = true\nrecovery.reduction = \"proportional\"",
+        );
         if mark {
             marked(&mut s, &t, us(80), 1);
         } else {
@@ -96,7 +98,8 @@ fn a_partial_ack_tells_nothing_while_a_marks_cut_is_reached() {
 
 #[test]
 fn a_repair_counts_in_a_reduction_with_its_own_bytes() {
-    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nreduction = \"proportional\"");
+    let (mut s, t) =
+        sender(100, "initial_window = \"20pkt\"\nrecovery.reduction = \"proportional\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     sends(&mut s, &t, us(80));
@@ -111,7 +114,7 @@ fn a_repair_counts_in_a_reduction_with_its_own_bytes() {
 #[test]
 fn what_growth_has_not_given_yet_is_lost_with_a_cut() {
     for detection in ["sack", "rack", "ns3"] {
-        let text = format!("loss_detection = \"{detection}\"");
+        let text = format!("recovery.kind = \"{detection}\"");
         let (mut s, t) = twelve(1_000, &text);
         s.window.credit = 500;
         acked(&mut s, &t, us(80), 0, &[(1, 5)]);
@@ -129,7 +132,7 @@ fn what_growth_has_not_given_yet_is_lost_with_a_cut() {
 #[test]
 fn a_repair_that_is_over_leaves_the_window_that_the_loss_left() {
     for detection in ["sack", "rack", "ns3"] {
-        let (mut s, t) = twelve(1_000, &format!("loss_detection = \"{detection}\""));
+        let (mut s, t) = twelve(1_000, &format!("recovery.kind = \"{detection}\""));
         acked(&mut s, &t, us(80), 0, &[(1, 5)]);
         sends(&mut s, &t, us(80));
         // Whatever has become of the window meanwhile.
@@ -143,8 +146,8 @@ fn a_repair_that_is_over_leaves_the_window_that_the_loss_left() {
 #[test]
 fn what_follows_a_timeout_ends_with_the_window_that_it_has_grown_to() {
     for detection in ["sack", "rack", "ns3"] {
-        let no_probe = if detection == "rack" { "tail_loss_probe = false" } else { "" };
-        let text = format!("initial_window = \"20pkt\"\nloss_detection = \"{detection}\"");
+        let no_probe = if detection == "rack" { "recovery.tail_loss_probe = false" } else { "" };
+        let text = format!("initial_window = \"20pkt\"\nrecovery.kind = \"{detection}\"");
         let (mut s, t) = sender(100, &format!("{text}\n{no_probe}"));
         sends(&mut s, &t, us(0));
         while s.timeouts == 0 {
@@ -169,7 +172,7 @@ fn what_follows_a_timeout_ends_with_the_window_that_it_has_grown_to() {
 fn a_probe_is_out_until_it_is_acknowledged_itself() {
     for detection in ["sack", "rack"] {
         let text = format!(
-            "initial_window = \"4pkt\"\ntail_loss_probe = true\nloss_detection = \"{detection}\""
+            "initial_window = \"4pkt\"\nrecovery.tail_loss_probe = true\nrecovery.kind = \"{detection}\""
         );
         let (mut s, t) = sender(6, &text);
         sends(&mut s, &t, us(0));
@@ -191,7 +194,7 @@ fn a_probe_is_out_until_it_is_acknowledged_itself() {
 
 #[test]
 fn only_what_arrives_from_a_probe_on_tells_what_was_lost_before_it() {
-    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\ntail_loss_probe = true");
+    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nrecovery.tail_loss_probe = true");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     assert_eq!(s.on_deadline(us(240), &t).map(|piece| piece.seq), Some(5_000));
@@ -204,8 +207,8 @@ fn only_what_arrives_from_a_probe_on_tells_what_was_lost_before_it() {
 
 #[test]
 fn no_probe_is_waited_for_where_the_timeout_comes_first() {
-    let text = "initial_window = \"4pkt\"\ntail_loss_probe = true\nmin_rto = \"100us\"\n\
-                rto_granularity = \"0us\"";
+    let text = "initial_window = \"4pkt\"\nrecovery.tail_loss_probe = true\nrecovery.min_rto = \"100us\"\n\
+                recovery.rto_granularity = \"0us\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
     // Many round trips of 80 us: the timeout falls to its least value, 60 us before a probe would
@@ -220,7 +223,7 @@ fn no_probe_is_waited_for_where_the_timeout_comes_first() {
 #[test]
 fn rack_waits_longer_for_a_probe_only_of_a_single_segment() {
     let text =
-        "initial_window = \"4pkt\"\nloss_detection = \"rack\"\nack_every = 2\nack_delay = \"1ms\"";
+        "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"\nack_every = 2\nack_delay = \"1ms\"";
     let (mut s, t) = sender(4, text);
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 2, &[]);
@@ -231,7 +234,7 @@ fn rack_waits_longer_for_a_probe_only_of_a_single_segment() {
 
 #[test]
 fn a_probe_is_the_last_segment_if_it_has_one_byte_only() {
-    let (mut s, t) = sender(0, "initial_window = \"4pkt\"\nloss_detection = \"rack\"");
+    let (mut s, t) = sender(0, "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"");
     s.size = 3_001;
     while s.next_piece(us(0), &t).is_some() {}
     acked(&mut s, &t, us(80), 1, &[]);
@@ -245,8 +248,8 @@ fn a_probe_is_the_last_segment_if_it_has_one_byte_only() {
 #[test]
 fn a_timeout_cuts_again_once_something_is_acknowledged() {
     for detection in ["sack", "rack", "per-priority", "duplicate-acks", "timeout-only"] {
-        let probe = if detection == "rack" { "\ntail_loss_probe = false" } else { "" };
-        let text = format!("initial_window = \"8pkt\"\nloss_detection = \"{detection}\"{probe}");
+        let probe = if detection == "rack" { "\nrecovery.tail_loss_probe = false" } else { "" };
+        let text = format!("initial_window = \"8pkt\"\nrecovery.kind = \"{detection}\"{probe}");
         let (mut s, t) = sender(100, &text);
         let send = |s: &mut Sender, now| {
             while let Some(piece) = s.next_piece(now, &t) {
@@ -273,7 +276,8 @@ fn a_timeout_cuts_again_once_something_is_acknowledged() {
 
 #[test]
 fn rack_knows_nothing_of_what_its_host_has_refused() {
-    let text = "initial_window = \"4pkt\"\nloss_detection = \"rack\"\ntail_loss_probe = false";
+    let text =
+        "initial_window = \"4pkt\"\nrecovery.kind = \"rack\"\nrecovery.tail_loss_probe = false";
     let (mut s, t) = sender(0, text);
     s.size = 3_500;
     let mut pieces: Vec<_> = std::iter::from_fn(|| s.next_piece(us(0), &t)).collect();
@@ -292,8 +296,8 @@ fn rack_knows_nothing_of_what_its_host_has_refused() {
 #[test]
 fn rack_cuts_for_what_was_sent_after_a_cut_that_is_reached_by_and_by() {
     // 27 has arrived and 20 to 26 have not, all sent after the cut.
-    let rack = "initial_window = \"20pkt\"\nloss_detection = \"rack\"";
-    let (mut s, t) = sender(100, &format!("{rack}\nreduction = \"proportional\""));
+    let rack = "initial_window = \"20pkt\"\nrecovery.kind = \"rack\"";
+    let (mut s, t) = sender(100, &format!("{rack}\nrecovery.reduction = \"proportional\""));
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
@@ -314,7 +318,7 @@ fn rack_cuts_for_what_was_sent_after_a_cut_that_is_reached_by_and_by() {
 fn rack_cuts_once_for_what_the_end_of_a_repair_finds() {
     let transport = closed_loop(
         "kind = \"cubic\"\nmss = \"1000B\"\ninitial_window = \"20pkt\"\n\
-         loss_detection = \"rack\"\nreduction = \"proportional\"",
+         recovery.kind = \"rack\"\nrecovery.reduction = \"proportional\"",
     );
     let mut s = Sender::new(100_000, 1_000, &transport, &access(10, 25));
     sends(&mut s, &transport, us(0));
@@ -333,8 +337,8 @@ fn rack_cuts_once_for_what_the_end_of_a_repair_finds() {
 
 #[test]
 fn rack_does_not_begin_anew_what_a_mark_has_begun() {
-    let text = "initial_window = \"12pkt\"\necn = true\nloss_detection = \"rack\"\n\
-                reduction = \"proportional\"";
+    let text = "initial_window = \"12pkt\"\necn = true\nrecovery.kind = \"rack\"\n\
+                recovery.reduction = \"proportional\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
     // Eleven in flight are cut to six: with one and with four delivered, 6/11 and 24/11 segments
@@ -348,7 +352,7 @@ fn rack_does_not_begin_anew_what_a_mark_has_begun() {
 
 #[test]
 fn rack_does_not_cut_after_a_timeout_for_what_was_sent_before_it() {
-    let rack = "loss_detection = \"rack\"\ntail_loss_probe = false";
+    let rack = "recovery.kind = \"rack\"\nrecovery.tail_loss_probe = false";
     let (mut s, t) = sender(100, &format!("initial_window = \"10pkt\"\n{rack}"));
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
@@ -366,18 +370,10 @@ fn rack_does_not_cut_after_a_timeout_for_what_was_sent_before_it() {
     assert_eq!(s.window().ssthresh, ssthresh);
 }
 
-#[test]
-fn rack_refuses_what_only_acks_can_tell() {
-    let text = "loss_detection = \"rack\"\npartial_acks_tell = true";
-    let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
-    let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
-    assert!(error.contains("transport.partial_acks_tell: means nothing with"), "{error}");
-}
-
 // As ns-3 does
 // ---------------------------------------------------------------------------------------
 
-const AS_NS3: &str = "loss_detection = \"ns3\"\nreduction = \"at-once\"";
+const AS_NS3: &str = "recovery.kind = \"ns3\"\nrecovery.reduction = \"at-once\"";
 
 #[test]
 fn ns3_moves_the_timer_on_again_when_a_repair_is_over() {
