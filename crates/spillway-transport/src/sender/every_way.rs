@@ -13,17 +13,29 @@ const SMSS: u64 = 1_000;
 struct Cuts {
     count: u32,
     before: (u64, u64, u32),
+    /// When the sender last cut, as far as it keeps that, or whether it is in recovery.
+    last: u64,
 }
 
 impl Cuts {
-    /// To be called after every ack and timer.
+    /// To be called after every ack and timer. A cut of the least window leaves it as it is: only
+    /// the sender's note of its last cut shows it, or the recovery that begins. Until what was sent
+    /// before it has been sent again, the window may have grown.
     fn note(&mut self, sender: &Sender) {
         let (cwnd, ssthresh, timeouts) = self.before;
         let Window { cwnd: now, .. } = sender.window;
-        let is_cut =
-            now < cwnd || (ssthresh, timeouts) != (sender.window.ssthresh, sender.timeouts);
+        let last = match &sender.recovery {
+            Recovery::Rack(by_rack) => by_rack.cut_at.ps(),
+            Recovery::PerPriority(by_order) => by_order.cut_at,
+            _ => u64::from(sender.phase == Phase::Recovery),
+        };
+        let is_least = now <= 2 * SMSS && sender.window.ssthresh == 2 * SMSS;
+        let is_cut = now < cwnd
+            || (ssthresh, timeouts) != (sender.window.ssthresh, sender.timeouts)
+            || (is_least && last > self.last);
         self.count += u32::from(is_cut);
         self.before = (now, sender.window.ssthresh, sender.timeouts);
+        self.last = last;
     }
 }
 
@@ -75,9 +87,8 @@ proptest! {
                 let Some(piece) = sender.next_piece(now, &transport) else { break };
                 if piece.again && !is_rescue && !may_repeat {
                     let before = repaired.insert(piece.seq, cuts.count);
-                    let is_least = sender.window.cwnd <= 2 * SMSS;
                     prop_assert!(
-                        is_least || before.is_none_or(|before| before < cuts.count),
+                        before.is_none_or(|before| before < cuts.count),
                         "{:?} once more without a cut at {:?}", piece, now
                     );
                 }

@@ -178,6 +178,41 @@ fn rack_cuts_again_for_what_was_sent_after_the_cut_and_repairs_what_the_window_h
     assert_eq!((s.phase(), s.retransmitted_packets, s.timeouts), (Phase::Open, 9, 0));
 }
 
+/// A cut of the least window leaves it as it is. Like any other cut, it is the only one for all that
+/// was sent before it.
+#[test]
+fn rack_cuts_even_the_least_window_once_for_what_was_sent_before() {
+    let text =
+        "initial_window = \"3pkt\"\nrecovery.kind = \"rack\"\nrecovery.tail_loss_probe = false";
+    let (mut s, t) = sender(6, text);
+    sends(&mut s, &t, us(0));
+    // 0 arrives after 1. From now on a segment is in doubt for a quarter of 80 us.
+    acked(&mut s, &t, us(80), 0, &[(1, 2)]);
+    acked(&mut s, &t, us(80), 2, &[]);
+    assert_eq!(sends(&mut s, &t, us(80)), "3 4 5");
+    // A timeout with four segments in flight leaves an ssthresh of two, the least.
+    assert_eq!((s.deadline(), s.on_deadline(us(10_080), &t)), (us(10_080), None));
+    assert_eq!(sends(&mut s, &t, us(10_080)), "2!");
+    acked(&mut s, &t, us(10_160), 3, &[]);
+    assert_eq!(sends(&mut s, &t, us(10_160)), "3! 4!");
+    acked(&mut s, &t, us(10_240), 3, &[(4, 5)]);
+    assert_eq!((sends(&mut s, &t, us(10_240)).as_str(), s.deadline()), ("5!", us(10_260)));
+    // 3 is lost again, which cuts two segments to two.
+    let window = |s: &Sender| (s.phase(), s.window().cwnd, s.window().ssthresh);
+    assert_eq!(window(&s), (Phase::Loss, 2_000, 2_000));
+    assert_eq!(s.on_deadline(us(10_260), &t), None);
+    assert_eq!(window(&s), (Phase::Loss, 2_000, 2_000));
+    assert_eq!(sends(&mut s, &t, us(10_260)), "3!");
+    // 3 and 4 let the window grow by 1000 * 2000 / 2000 bytes. 5 was sent before the 3 that has
+    // arrived, 100 us ago: it is lost again, too, but was sent before the cut.
+    acked(&mut s, &t, us(10_340), 5, &[]);
+    assert_eq!(window(&s), (Phase::Loss, 3_000, 2_000));
+    assert_eq!(sends(&mut s, &t, us(10_340)), "5!");
+    acked(&mut s, &t, us(10_420), 6, &[]);
+    assert!(s.is_done());
+    assert_eq!((s.timeouts, s.retransmitted_packets), (1, 6));
+}
+
 #[test]
 fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nrecovery.kind = \"rack\"");
