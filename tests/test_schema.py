@@ -1,6 +1,5 @@
 """The JSON Schema of scenarios, beside the reader of scenarios."""
 
-import json
 import re
 import tomllib
 from itertools import islice
@@ -14,8 +13,6 @@ import page_blocks
 import plugins
 import spillway
 from spillway import _core
-from spillway.scenario.forms import of_text
-from spillway.scenario.general import GENERAL, SOMETIMES
 from spillway.scenario.schema import json_schema
 from spillway.scenario.sections import at, sections
 from support import TINY
@@ -125,24 +122,6 @@ def test_a_section_has_the_names_that_the_reader_names(beside):
         listed = (caught.value.hint or "").removeprefix("valid here: ").split(", ")
         names = {name for name in listed if re.fullmatch(r"\w+", name)}
         assert names <= {*section.keys, "kind"}, (section.path, section.kind)
-
-
-def test_every_text_of_the_core_has_a_form():
-    keys = [key for section in sections() for key in section.keys.values()]
-    texts = {key.takes for key in keys if key.type == "other"}
-    assert len(texts) > 30
-    assert [text for text in texts if of_text(text) is None] == []
-
-
-def test_what_is_told_beside_the_core_is_needed():
-    told = {
-        (f"{section['path']} {section['kind']}", key["name"]): key
-        for section in json.loads(_core.schema())
-        for key in section["keys"]
-    }
-    for path, name in GENERAL:
-        assert any(key == name and place.startswith(path) for place, key in told), (path, name)
-    assert all(told[key]["default"] == "" for key in SOMETIMES)
 
 
 def test_keys_have_meanings_and_defaults():

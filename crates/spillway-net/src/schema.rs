@@ -1,7 +1,7 @@
 //! What every section of a scenario takes. The code that reads the sections is asked.
 
 use crate::scenario::{Scenario, Sources};
-use spillway_settings::{Key, Takes, asked};
+use spillway_settings::{Form, Key, Takes, asked};
 use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
@@ -122,8 +122,12 @@ pub fn schema() -> Vec<Section> {
         let mut keys = kind.keys();
         keys.push(Key {
             name: "transport",
-            takes: Takes::Choice(
-                spillway_transport::KINDS.iter().map(|kind| kind.id.into()).collect(),
+            takes: Takes::new(
+                "the id of a transport",
+                spillway_transport::KINDS
+                    .iter()
+                    .map(|kind| Form::word(kind.id))
+                    .collect::<Vec<_>>(),
             ),
             default: "none".into(),
             meaning: "the transport of its flows; by default that of [transport]",

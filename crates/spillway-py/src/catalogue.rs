@@ -8,7 +8,7 @@ use spillway_net::record::column::Kind;
 use spillway_net::results::{Numbers, all};
 use spillway_net::simulation::{Progress, SIGNALS};
 use spillway_net::summary::CLASSES;
-use spillway_settings::Key;
+use spillway_settings::{Form, Key};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
@@ -66,26 +66,55 @@ pub fn schema() -> String {
             let mut told = of_key(key);
             told["type"] = key.takes.kind().into();
             told["changes"] = section.changes.contains(&key.name).into();
-            if !key.takes.choices().is_empty() {
-                told["choices"] = key.takes.choices().into();
+            let choices = key.takes.choices();
+            if !choices.is_empty() {
+                told["choices"] = choices.into();
             }
-            if !key.takes.units().is_empty() {
-                told["units"] = key.takes.units().into();
+            let units = key.takes.units();
+            if !units.is_empty() {
+                told["units"] = units.into();
             }
-            for (end, bound) in
-                ["least", "most"].into_iter().zip(key.takes.bounds().into_iter().flatten())
-            {
-                told[end] = if bound.0.is_finite() {
-                    json!({ "value": bound.0, "included": bound.1 })
-                } else {
-                    Value::Null
-                };
+            told["forms"] = key.takes.forms().iter().map(of_form).collect();
+            for (end, bound) in ENDS.into_iter().zip(key.takes.bounds().into_iter().flatten()) {
+                told[end] = of_bound(bound);
             }
             told
         });
         json!({ "path": section.path, "kind": section.kind, "keys": keys.collect::<Value>() })
     });
     told.collect::<Value>().to_string()
+}
+
+const ENDS: [&str; 2] = ["least", "most"];
+
+/// The end of a range, and whether it belongs to it.
+fn of_bound((value, included): (f64, bool)) -> Value {
+    if value.is_finite() { json!({ "value": value, "included": included }) } else { Value::Null }
+}
+
+/// A form of values, by its name.
+fn of_form(form: &Form) -> Value {
+    match form {
+        Form::Flag => json!({ "form": "flag" }),
+        Form::Text => json!({ "form": "text" }),
+        Form::Word(word) => json!({ "form": "word", "word": word }),
+        Form::Pattern(pattern) => json!({ "form": "pattern", "pattern": pattern }),
+        Form::Quantity { units, positive } => {
+            json!({ "form": "quantity", "units": units, "positive": positive })
+        }
+        Form::Number(range) => {
+            let [least, most] = range.bounds().map(of_bound);
+            json!({ "form": "number", "least": least, "most": most })
+        }
+        Form::Integer { least, most } => {
+            json!({ "form": "integer", "least": least, "most": most })
+        }
+        Form::List { of, least, most } => {
+            let of: Value = of.iter().map(of_form).collect();
+            json!({ "form": "list", "of": of, "least": least, "most": most })
+        }
+        Form::Table => json!({ "form": "table" }),
+    }
 }
 
 /// What results hold, as JSON: the statuses of runs, from the best to the worst; the classes of

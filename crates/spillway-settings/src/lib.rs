@@ -15,6 +15,6 @@ pub use error::{ErrorKind, SettingsError, nearest_name};
 pub use files::{Content, Files, NamedFile, Reader};
 pub use overrides::{apply, place_in, value_of};
 pub use section::{Key, Range, Section, asked, is_line};
-pub use takes::Takes;
+pub use takes::{Form, Takes};
 pub use toml::{Table, Value};
 pub use whole::{read_whole, read_whole_text};

@@ -3,6 +3,7 @@
 //! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. Values are bounded.
 //! So a few of them can be added without overflow, and floats represent sizes exactly.
 
+use crate::takes::{Form, Takes};
 use spillway_engine::{Rate, Time};
 use std::fmt;
 
@@ -240,6 +241,14 @@ impl BdpSize {
         }
     }
 
+    /// Whether it is nothing, on any line.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            BdpSize::Bytes(bytes) => *bytes == 0,
+            BdpSize::Bdp(times) => times.mantissa == 0,
+        }
+    }
+
     /// The bytes for a sender's line and a base RTT.
     pub fn bytes(self, rate: Rate, base_rtt: Time) -> u64 {
         match self {
@@ -261,6 +270,18 @@ pub enum RttTime {
 }
 
 impl RttTime {
+    /// What a key for such a time accepts.
+    pub fn takes() -> Takes {
+        let takes =
+            "a time above 0 such as \"45us\", or a multiple of the base RTT such as \"3rtt\"";
+        Takes::new(takes, [RttTime::form()])
+    }
+
+    /// The form of such a time.
+    pub fn form() -> Form {
+        Form::time().or_in("rtt").positive()
+    }
+
     /// `"45us"` or `"3rtt"`, above 0.
     pub fn parse(text: &str) -> Option<RttTime> {
         match split(text) {

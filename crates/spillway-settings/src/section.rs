@@ -6,7 +6,7 @@
 
 use crate::error::{ErrorKind, SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
-use crate::takes::Takes;
+use crate::takes::{Form, Takes};
 use spillway_engine::{Rate, Time};
 use std::cell::RefCell;
 use std::fmt;
@@ -103,6 +103,8 @@ pub struct Section {
     warnings: Vec<String>,
     /// Names that are valid in this table although other code reads them.
     also_valid: Vec<String>,
+    /// The key that is asked for now, and need not be given.
+    optional: Option<&'static str>,
 }
 
 impl Section {
@@ -118,6 +120,7 @@ impl Section {
             keys: Vec::new(),
             warnings: Vec::new(),
             also_valid: Vec::new(),
+            optional: None,
         }
     }
 
@@ -262,7 +265,7 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: impl Into<Takes>,
+        takes: Takes,
         meaning: &'static str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<T> {
@@ -275,12 +278,11 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: impl Into<Takes>,
+        takes: Takes,
         meaning: &'static str,
         parse: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<T> {
         let default_value = (!default.is_empty()).then(|| Value::String(default.into()));
-        let takes = takes.into();
         let value = self.take(key, default_value, &takes, meaning)?;
         let parsed = parse(&value);
         parsed.ok_or_else(|| self.wrong(key, &value, &takes))
@@ -331,11 +333,11 @@ impl Section {
         &mut self,
         key: &'static str,
         default: &str,
-        takes: impl Into<Takes>,
+        takes: &str,
         meaning: &'static str,
     ) -> Result<String> {
         let parse = |text: &str| is_line(text).then(|| text.to_string());
-        self.quantity(key, default, takes, meaning, parse)
+        self.quantity(key, default, Takes::new(takes, [Form::Text]), meaning, parse)
     }
 
     /// One of several names. The first one is the default.
@@ -365,11 +367,12 @@ impl Section {
         meaning: &'static str,
     ) -> Result<String> {
         let takes = Takes::Choice(ids.clone().map(Into::into).collect());
-        let id = self.text(key, "", takes.clone(), meaning)?;
-        if ids.clone().any(|known| known == id) {
-            return Ok(id);
+        let value = self.take(key, None, &takes, meaning)?;
+        let Some(id) = value.as_str() else { return Err(self.wrong(key, &value, &takes)) };
+        match ids.clone().find(|known| *known == id) {
+            Some(id) => Ok(id.into()),
+            None => Err(self.wrong(key, &value, &takes).hint(nearest_name(id, ids))),
         }
-        Err(self.wrong(key, &Value::String(id.clone()), &takes).hint(nearest_name(&id, ids)))
     }
 
     /// One number or a list of numbers: `0.5` or `[64, 0.5]`.
@@ -415,7 +418,7 @@ impl Section {
         read: impl FnOnce(&mut Section) -> Result<T>,
     ) -> Result<Option<T>> {
         if self.has(key) {
-            return read(self).map(Some);
+            return self.at_times(key, read).map(Some);
         }
         // What the key takes is what would have been asked for.
         let mut other = Section::new(self.path.clone(), Table::new());
@@ -424,6 +427,19 @@ impl Section {
             self.note(Key { default: "none".into(), ..known });
         }
         Ok(None)
+    }
+
+    /// The value of a key that must be given, but only beside some values of other keys; `read`
+    /// asks for it.
+    pub fn at_times<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Section) -> Result<T>,
+    ) -> Result<T> {
+        self.optional = Some(key);
+        let value = read(self);
+        self.optional = None;
+        value
     }
 
     /// A flag that need not be given. If it is not given, it is not written out.
@@ -443,14 +459,15 @@ impl Section {
         match self.given.remove(key) {
             None => Ok(Section::new(path, Table::new())),
             Some(Value::Table(table)) => Ok(Section::new(path, table)),
-            Some(other) => Err(self.wrong(key, &other, &"a table".into())),
+            Some(other) => Err(self.wrong(key, &other, &Takes::new("a table", [Form::Table]))),
         }
     }
 
     /// The tables of the array under `key`. The path of each contains its `name` or its index.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section>> {
         self.also_valid.push(key.into());
-        let takes = Takes::Other(format!("tables, each headed [[{key}]]"));
+        let takes = format!("tables, each headed [[{key}]]");
+        let takes = Takes::new(takes, [Form::list([Form::Table])]);
         let list = match self.given.remove(key) {
             None => return Ok(Vec::new()),
             Some(Value::Array(list)) => list,
@@ -588,7 +605,10 @@ impl Section {
         self.note(Key { name: key, takes: takes.clone(), default: default.into(), meaning });
     }
 
-    fn note(&mut self, key: Key) {
+    fn note(&mut self, mut key: Key) {
+        if self.optional == Some(key.name) {
+            key.default = "none".into();
+        }
         ASKED.with_borrow_mut(|all| {
             all.iter_mut().for_each(|all| all.push((self.path.clone(), key.clone())));
         });

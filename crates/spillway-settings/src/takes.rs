@@ -42,11 +42,143 @@ pub enum Takes {
     Choice(Vec<String>),
     /// One of these names, or a table with `kind` and parameters.
     Policy(Vec<String>),
-    /// What the text says.
-    Other(String),
+    /// What the text says to people, in any of these forms.
+    Other(String, Vec<Form>),
+}
+
+/// A form of values. A key's values have one of its forms; what else holds of them is told to people
+/// only.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// True or false.
+    Flag,
+    /// A line of text that is not blank.
+    Text,
+    /// This text.
+    Word(String),
+    /// A text that is matched by a regular expression without anchors.
+    Pattern(&'static str),
+    /// A text: a number, and one of these units.
+    Quantity {
+        /// The units.
+        units: Vec<String>,
+        /// Whether the number must be above 0.
+        positive: bool,
+    },
+    /// A number.
+    Number(Range),
+    /// A whole number, both ends included.
+    Integer {
+        /// The least.
+        least: u64,
+        /// The greatest.
+        most: u64,
+    },
+    /// A list.
+    List {
+        /// The forms of its items.
+        of: Vec<Form>,
+        /// How many it has at least.
+        least: usize,
+        /// How many it has at most.
+        most: usize,
+    },
+    /// A table.
+    Table,
+}
+
+impl Form {
+    /// Two ends and dots between them, such as `"0..15"`.
+    pub const RANGE: Form = Form::Pattern(r".*\.\..*");
+    /// A number by which something is named.
+    pub const INDEX: Form = Form::Integer { least: 0, most: u64::MAX };
+
+    /// A time with its unit.
+    pub fn time() -> Form {
+        Form::of(TIMES)
+    }
+
+    /// A rate with its unit.
+    pub fn rate() -> Form {
+        Form::of(RATES)
+    }
+
+    /// A number of bytes with its unit.
+    pub fn size() -> Form {
+        Form::of(SIZES)
+    }
+
+    /// This text.
+    pub fn word(text: &str) -> Form {
+        Form::Word(text.into())
+    }
+
+    /// A list that is not empty.
+    pub fn list(of: impl Into<Vec<Form>>) -> Form {
+        Form::List { of: of.into(), least: 1, most: usize::MAX }
+    }
+
+    /// The quantity, which may have this unit, too.
+    ///
+    /// # Panics
+    /// If it is no quantity.
+    pub fn or_in(mut self, unit: &str) -> Form {
+        let Form::Quantity { units, .. } = &mut self else { panic!("{self:?} has no units") };
+        units.push(unit.into());
+        self
+    }
+
+    /// The quantity, if it is above 0.
+    ///
+    /// # Panics
+    /// If it is no quantity.
+    pub fn positive(mut self) -> Form {
+        let Form::Quantity { positive, .. } = &mut self else { panic!("{self:?} has no units") };
+        *positive = true;
+        self
+    }
+
+    fn of(units: &[(&str, u128)]) -> Form {
+        let units = units.iter().map(|(unit, _)| (*unit).into()).collect();
+        Form::Quantity { units, positive: false }
+    }
 }
 
 impl Takes {
+    /// What only a text tells to people, and its forms.
+    pub fn new(text: impl Into<String>, forms: impl Into<Vec<Form>>) -> Takes {
+        Takes::Other(text.into(), forms.into())
+    }
+
+    /// The forms of its values.
+    pub fn forms(&self) -> Vec<Form> {
+        let quantity = |form: Form, positive| if positive { form.positive() } else { form };
+        let words = |names: &[String]| names.iter().cloned().map(Form::Word).collect();
+        match self {
+            Takes::Time { positive } => vec![quantity(Form::time(), *positive)],
+            Takes::Rate => vec![Form::rate().positive()],
+            Takes::Size { positive } => vec![quantity(Form::size(), *positive)],
+            Takes::Amount => {
+                vec![Form::of(&[PACKETS, SIZES].concat()), Form::word("unlimited")]
+            }
+            Takes::Buffer => {
+                let sizes = Form::size().positive();
+                let per_port = SIZES.iter().map(|(unit, _)| format!("{unit}/port/Gbps"));
+                vec![per_port.fold(sizes, |all, unit| all.or_in(&unit)), Form::word("unlimited")]
+            }
+            Takes::BdpSize => vec![Form::size().or_in("bdp")],
+            Takes::Number(range) => vec![Form::Number(*range)],
+            Takes::Numbers(range) => {
+                vec![Form::Number(*range), Form::list([Form::Number(*range)])]
+            }
+            Takes::Integer { least, most } => vec![Form::Integer { least: *least, most: *most }],
+            Takes::Flag => vec![Form::Flag],
+            Takes::Choice(names) => words(names),
+            Takes::Policy(names) => [words(names), vec![Form::Table]].concat(),
+            Takes::Other(_, forms) => forms.clone(),
+        }
+    }
+
     /// Its name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -62,27 +194,34 @@ impl Takes {
             Takes::Flag => "flag",
             Takes::Choice(_) => "choice",
             Takes::Policy(_) => "policy",
-            Takes::Other(_) => "other",
+            Takes::Other(..) if !self.choices().is_empty() => "choice",
+            Takes::Other(..) => "other",
         }
     }
 
     /// The names among which it chooses; none if it takes something else.
-    pub fn choices(&self) -> &[String] {
+    pub fn choices(&self) -> Vec<String> {
         match self {
-            Takes::Choice(names) | Takes::Policy(names) => names,
-            _ => &[],
+            Takes::Choice(names) | Takes::Policy(names) => names.clone(),
+            Takes::Other(_, forms) => {
+                let name = |form: &Form| match form {
+                    Form::Word(name) => Some(name.clone()),
+                    _ => None,
+                };
+                forms.iter().map(name).collect::<Option<_>>().unwrap_or_default()
+            }
+            _ => Vec::new(),
         }
     }
 
-    /// The units of which one must follow the number, if it takes a quantity.
-    pub fn units(&self) -> Vec<&'static str> {
-        let of = |units: &'static [(&'static str, u128)]| units.iter().map(|(unit, _)| *unit);
-        match self {
-            Takes::Time { .. } => of(TIMES).collect(),
-            Takes::Rate => of(RATES).collect(),
-            Takes::Size { .. } | Takes::Buffer => of(SIZES).collect(),
-            Takes::Amount => of(PACKETS).chain(of(SIZES)).collect(),
-            Takes::BdpSize => of(SIZES).chain(["bdp"]).collect(),
+    /// The units of which one must follow the number, if it takes nothing but a quantity.
+    pub fn units(&self) -> Vec<String> {
+        match self.forms().as_slice() {
+            [Form::Quantity { units, .. }, rest @ ..]
+                if rest.iter().all(|form| matches!(form, Form::Word(_))) =>
+            {
+                units.clone()
+            }
             _ => Vec::new(),
         }
     }
@@ -95,18 +234,6 @@ impl Takes {
             Takes::Integer { least, most } => Some([(least as f64, true), (most as f64, true)]),
             _ => None,
         }
-    }
-}
-
-impl From<&str> for Takes {
-    fn from(text: &str) -> Takes {
-        Takes::Other(text.into())
-    }
-}
-
-impl From<String> for Takes {
-    fn from(text: String) -> Takes {
-        Takes::Other(text)
     }
 }
 
@@ -141,7 +268,7 @@ impl fmt::Display for Takes {
             Takes::Policy(names) => {
                 write!(f, "one of {}, or a table with `kind` and parameters", names.join(", "))
             }
-            Takes::Other(text) => f.write_str(text),
+            Takes::Other(text, _) => f.write_str(text),
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{Node, Topology};
 use spillway_engine::{Clock, Stream};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Form, Section, SettingsError, Takes};
 use std::ops::RangeInclusive;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -85,6 +85,7 @@ fn range(
     meaning: &'static str,
 ) -> Result<Option<RangeInclusive<i64>>> {
     let takes = "parts per million from -10000 to 10000, such as \"-400..-200ppm\"";
+    let takes = Takes::new(takes, [Form::Pattern(r"-?[0-9.]+\.\.-?[0-9.]+ppm")]);
     let parse = |text: &str| {
         let (low, high) = text.strip_suffix("ppm")?.split_once("..")?;
         let (low, high) = (ppb(low)?, ppb(high)?);

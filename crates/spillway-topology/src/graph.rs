@@ -44,9 +44,7 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = "a path, seen from the scenario's folder";
     let meaning = "A TOML file of [[switch]], [[host]] and [[link]] tables; without it these are \
                    in the scenario.";
-    let text = |value: &Value| value.as_str().map(String::from);
-    let file =
-        section.optional("file", |section| section.value("file", "", takes, meaning, text))?;
+    let file = section.optional("file", |section| section.text("file", "", takes, meaning))?;
     // The resolved section has the tables instead.
     section.leave_out("file");
     let (topology, tables) = match file {

@@ -3,7 +3,7 @@
 use super::clocks::Clocks;
 use super::{Topology, dumbbell, fat_tree, graph, leaf_spine, star};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Key, Section, SettingsError, quantity};
+use spillway_settings::{Form, Key, Section, SettingsError, Takes, quantity};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -123,7 +123,7 @@ pub(super) fn delay(
     default: &str,
     meaning: &'static str,
 ) -> Result<Time> {
-    let takes = "a time of at most 1s, such as \"3us\"";
+    let takes = Takes::new("a time of at most 1s, such as \"3us\"", [Form::time()]);
     section.quantity(key, default, takes, meaning, |text| {
         quantity::time(text).filter(|&delay| delay <= Time::from_ms(1_000))
     })

@@ -22,6 +22,7 @@
 
 use super::Kind;
 use super::collective::{Algorithm, Collective, Jobs, Schedule};
+use spillway_settings::ErrorKind;
 
 /// The kind `all-to-all`.
 pub const KIND: Kind = Kind {
@@ -34,15 +35,14 @@ pub const KIND: Kind = Kind {
         let jobs = Jobs::read(section, label, context)?;
         let meaning =
             "Each host divides the others into this many groups, and sends to one after the other.";
-        let most = u64::from(context.topology.hosts()) - 1;
-        let phases = section.integer("phases", Some(1), 1..=most, meaning)? as u32;
+        let phases = section.integer("phases", Some(1), 1..=u64::MAX, meaning)?;
         let jobs = jobs.read_hosts(section, context)?;
         let ranks = jobs.hosts();
-        if phases >= ranks {
+        if phases >= ranks.into() {
             let problem = format!("{phases} phases for the {} others of a job", ranks - 1);
-            return Err(section.error("phases", problem));
+            return Err(section.error("phases", problem).of(ErrorKind::WrongValue));
         }
-        let algorithm = Algorithm::Shift { phases };
+        let algorithm = Algorithm::Shift { phases: phases as u32 };
         Ok(Box::new(Collective::new(jobs, Schedule { algorithm, ranks, size })))
     },
 };

@@ -43,7 +43,7 @@ use answers::{AnswerSizes, FanIn};
 use frequency::{Arrivals, Frequency};
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::BufferPart;
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Form, Section, SettingsError, Takes};
 use spillway_transport::flow::FlowSpec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -115,13 +115,16 @@ impl IncastParams {
         let racks = Racks::read(section, context.topology)?;
         let frequency = Frequency::read(section)?;
         let takes = "a size such as \"500KB\", or a share of the buffer such as \"50%\"";
+        let takes = Takes::new(takes, [Form::size().or_in("%")]);
         let meaning = "Bytes of payload per query, or a share of the buffer of the receiver's \
-                       leaf; the senders share it equally.";
+                       leaf; the senders share it equally. Needed without `sizes`.";
         let burst = section
             .optional("burst", |s| s.quantity("burst", "", takes, meaning, BufferPart::parse))?;
         let sizes = Sizes::read_if_given(section, context.files)?;
         let takes =
             "a whole number from 1 to 2^32 - 1, or a range with both ends such as \"8..64\"";
+        let number = Form::Integer { least: 1, most: u32::MAX.into() };
+        let takes = Takes::new(takes, [number, Form::RANGE]);
         let meaning = "How many hosts answer a query.";
         let fan_in = section.value("fan_in", "", takes, meaning, FanIn::parse)?;
         let meaning = "Who answers: hosts of the rack after the receiver's, of one other rack \

@@ -1,6 +1,6 @@
 //! Keys that accept several types of value: hosts as a number, a range or a list.
 
-use spillway_settings::{Section, SettingsError, Value};
+use spillway_settings::{Form, Section, SettingsError, Takes, Value};
 
 /// The values that a key for hosts accepts.
 const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as \"0..15\"";
@@ -9,7 +9,7 @@ const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as 
 pub fn optional_value<T>(
     section: &mut Section,
     key: &'static str,
-    takes: &str,
+    takes: Takes,
     meaning: &'static str,
     parse: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Option<T>, SettingsError> {
@@ -24,7 +24,8 @@ pub fn hosts(
     number: u32,
 ) -> Result<Option<Vec<u32>>, SettingsError> {
     let parse = |value: &Value| parse_hosts(value, number);
-    let Some(mut hosts) = optional_value(section, key, HOSTS, meaning, parse)? else {
+    let takes = Takes::new(HOSTS, [Form::INDEX, Form::list([Form::INDEX]), Form::RANGE]);
+    let Some(mut hosts) = optional_value(section, key, takes, meaning, parse)? else {
         return Ok(None);
     };
     hosts.sort_unstable();

@@ -15,7 +15,7 @@
 use super::label::Label;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 
 /// The kind `permutation`.
 pub const KIND: Kind = Kind {
@@ -48,10 +48,15 @@ impl PermutationParams {
         let hosts = context.topology.hosts();
         let size = super::read_size(section)?;
         let start = section.time("start", "0us", "When all flows start.")?;
-        let last = u64::from(hosts - 1);
-        let meaning = "Each host sends to the host this many numbers further; by default the seed \
-                       chooses the permutation.";
-        let shift = section.optional("shift", |s| s.integer("shift", None, 1..=last, meaning))?;
+        let meaning = "Each host sends to the host this many numbers further, fewer than there are \
+                       hosts; by default the seed chooses the permutation.";
+        let shift =
+            section.optional("shift", |s| s.integer("shift", None, 1..=u64::MAX, meaning))?;
+        if let Some(shift) = shift.filter(|&shift| shift >= hosts.into()) {
+            let problem =
+                format!("{shift} is too far; with {hosts} hosts it is at most {}", hosts - 1);
+            return Err(section.error("shift", problem).of(ErrorKind::WrongValue));
+        }
         let receivers = match shift {
             Some(shift) => (0..hosts).map(|host| (host + shift as u32) % hosts).collect(),
             None => derangement(hosts, &mut label.stream(0)),
@@ -144,7 +149,7 @@ mod tests {
         assert!(
             error("size = \"0B\"").contains("size: \"0B\" is not valid; expected a size above 0")
         );
-        let expected = "shift: 6 is not valid; expected a whole number from 1 to 5";
+        let expected = "shift: 6 is too far; with 6 hosts it is at most 5";
         assert!(error("size = \"1B\"\nshift = 6").contains(expected));
     }
 }

@@ -14,7 +14,7 @@
 use super::label::Label;
 use super::{Context, Expected, Flows, Kind, Pattern, keys};
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError, Value};
+use spillway_settings::{Form, Section, SettingsError, Takes, Value};
 use spillway_transport::flow::FlowSpec;
 
 /// The kind `persistent`.
@@ -97,12 +97,14 @@ impl Pattern for PersistentParams {
 }
 
 fn read_pairs(section: &mut Section, hosts: u32) -> Result<Vec<(u32, u32)>, SettingsError> {
-    let takes = "a list of pairs such as [[0, 16], [1, 16]]";
+    let pair = Form::List { of: vec![Form::INDEX], least: 2, most: 2 };
+    let takes = Takes::new("a list of pairs such as [[0, 16], [1, 16]]", [Form::list([pair])]);
     let meaning = "Who sends to whom: sender and receiver of each pair.";
     let pairs = keys::optional_value(section, "pairs", takes, meaning, parse_pairs)?;
     let meaning = "The hosts that send; by default all except the receiver.";
     let senders = keys::hosts(section, "senders", meaning, hosts)?;
-    let (takes, meaning) = ("a host's number", "The host that they send to.");
+    let takes = Takes::new("a host's number", [Form::INDEX]);
+    let meaning = "The host that they send to.";
     let receiver = keys::optional_value(section, "receiver", takes, meaning, keys::parse_host)?;
     let (key, pairs) = match (pairs, senders, receiver) {
         (Some(pairs), None, None) => ("pairs", pairs),

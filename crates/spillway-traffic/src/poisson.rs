@@ -38,7 +38,7 @@ use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::{Context, Flows, Kind, Pattern, keys};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Range, Section, SettingsError, Value, nearest_name};
+use spillway_settings::{Form, Range, Section, SettingsError, Takes, Value, nearest_name};
 use spillway_topology::Topology;
 use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeMap;
@@ -334,6 +334,9 @@ fn read_load(section: &mut Section) -> Result<f64, SettingsError> {
 
 fn read_destinations(section: &mut Section) -> Result<Destinations, SettingsError> {
     let takes = "\"other-rack\" or \"uniform\" or \"next-rack\", or a host's number";
+    let mut forms: Vec<_> = DESTINATIONS.iter().map(|(name, _)| Form::word(name)).collect();
+    forms.push(Form::INDEX);
+    let takes = Takes::new(takes, forms);
     let meaning = "The flows' receivers: any host of another rack, any other host, any host of \
                    the rack after the sender's, or always the same host.";
     let mut unknown = None;

@@ -7,7 +7,7 @@
 //! message is faster.
 
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError, quantity};
+use spillway_settings::{Form, Section, SettingsError, Takes, quantity};
 use spillway_topology::{LineId, LineSpec, Node, Topology};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -26,6 +26,7 @@ impl Release {
     /// Reads the key `release_delay`.
     pub fn read(section: &mut Section) -> Result<Release, SettingsError> {
         let takes = "\"least\", or a time such as \"25.2us\"";
+        let takes = Takes::new(takes, [Form::word("least"), Form::time()]);
         let meaning = "How long after a flow is complete another host knows of it and goes on: as long \
                        as an ack takes between the two in the empty network, or a time.";
         section.quantity("release_delay", "least", takes, meaning, |text| match text {

@@ -2,7 +2,9 @@
 
 use super::cdf::Cdf;
 use spillway_engine::Stream;
-use spillway_settings::{ErrorKind, Files, Section, SettingsError, nearest_name, quantity};
+use spillway_settings::{
+    ErrorKind, Files, Form, Section, SettingsError, Takes, nearest_name, quantity,
+};
 use std::sync::Arc;
 
 /// Where the sizes of flows come from.
@@ -65,7 +67,7 @@ const MEANING: &str = "Sizes of the flows in bytes of payload: a bundled distrib
 /// Reads the key `sizes_within`: the least and the greatest size.
 fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsError> {
     let meaning = "Only sizes of the distribution within this range, in their proportions.";
-    let takes = "a range such as \"1KB..32KB\"";
+    let takes = Takes::new("a range such as \"1KB..32KB\"", [Form::RANGE]);
     section
         .optional("sizes_within", |s| s.quantity("sizes_within", "", takes, meaning, parse_range))
 }

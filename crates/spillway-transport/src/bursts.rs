@@ -19,7 +19,7 @@
 
 use super::window::Window;
 use spillway_engine::Time;
-use spillway_settings::quantity;
+use spillway_settings::{Form, Takes, quantity};
 use spillway_settings::{Section, SettingsError};
 
 /// The settings of bursts.
@@ -60,6 +60,7 @@ impl Bursts {
     /// ack.
     pub fn read(section: &mut Section, mss: u32) -> Result<Option<Bursts>, SettingsError> {
         let takes = "a size such as \"64KiB\", or \"none\"";
+        let takes = Takes::new(takes, [Form::size().positive(), Form::word("none")]);
         let meaning = "the most bytes of a flow that leave together, in bursts sized as Linux sizes \
                        them for segmentation offload; with \"none\" segments leave one by one";
         let parse = |text: &str| match text {

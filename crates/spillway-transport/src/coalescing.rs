@@ -1,7 +1,7 @@
 //! How a receiver answers packets that come close together with one ack.
 
 use spillway_engine::Time;
-use spillway_settings::quantity;
+use spillway_settings::{Form, Takes, quantity};
 use spillway_settings::{Section, SettingsError};
 
 /// After how many packets, or after how much time, an ack is sent. The first packets have an ack of
@@ -29,6 +29,7 @@ impl Coalescing {
                        after one that had arrived before; Linux's is 16";
         let quick = section.integer("quick_acks", 0, 0..=255, meaning)? as u8;
         let takes = "a size such as \"64KiB\", or \"none\"";
+        let takes = Takes::new(takes, [Form::size(), Form::word("none")]);
         let meaning = "the most bytes that a receiver takes in as one, as with GRO, and answers with \
                        one ack; with \"none\" each packet for itself";
         let parse = |text: &str| match text {

@@ -97,7 +97,7 @@ use super::size;
 use super::window::{Ack, CongestionControl, Window};
 use reaction::{Clamp, ReactionPoint, Rules};
 use spillway_engine::Time;
-use spillway_settings::quantity;
+use spillway_settings::{Form, Takes, quantity};
 use spillway_settings::{Range, Section, SettingsError};
 
 /// The row of DCQCN.
@@ -250,10 +250,11 @@ impl DcqcnParams {
         let shrinks_target = section.flag("shrink_target", false, meaning)?;
         let meaning = "how often the rate is increased, counted from the last cut";
         let increase_timer = timer(section, "increase_timer", defaults.increase_timer, meaning)?;
+        let forms = [Form::size().positive(), Form::word("none")];
         let byte_counter = section.quantity(
             "byte_counter",
             defaults.byte_counter,
-            "a size above 0 such as \"10MB\", or \"none\"",
+            Takes::new("a size above 0 such as \"10MB\", or \"none\"", forms),
             "bytes on the wire after which the rate is increased",
             |text| match text {
                 "none" => Some(None),
@@ -272,7 +273,7 @@ impl DcqcnParams {
         let hyper_step = section.quantity(
             "hyper_step",
             defaults.hyper_step,
-            LineRate::TAKES,
+            LineRate::takes(),
             meaning,
             LineRate::parse,
         )?;
@@ -316,6 +317,7 @@ fn timer(
     meaning: &'static str,
 ) -> Result<Time, SettingsError> {
     let takes = "a time from 100ns on, such as \"55us\"";
+    let takes = Takes::new(takes, [Form::time().positive()]);
     let parse = |text: &str| quantity::time(text).filter(|&time| time >= SHORTEST);
     section.quantity(key, default, takes, meaning, parse)
 }

@@ -71,7 +71,7 @@ use super::preset::Preset;
 use super::rates::LineRate;
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::{Difference, Fields, Telemetry};
-use spillway_settings::{Range, Section, SettingsError, Value};
+use spillway_settings::{Form, Range, Section, SettingsError, Takes, Value};
 
 /// The row of HPCC.
 pub(super) const KIND: Kind = Kind {
@@ -212,6 +212,7 @@ impl HpccParams {
     fn read_step(section: &mut Section, default: &str) -> Result<Step, SettingsError> {
         let takes = "a rate such as \"40Mbps\", a share of the line's rate such as \"0.2%\", or \
                      \"expected-flows\"";
+        let takes = Takes::new(takes, [LineRate::form(), Form::word(BY_FLOWS)]);
         let rate =
             section.quantity("rate_step", default, takes, "the additive increase", |text| {
                 match text {
@@ -229,10 +230,12 @@ impl HpccParams {
     }
 
     fn read_units(section: &mut Section, default: &str) -> Result<Units, SettingsError> {
+        let times = Form::Integer { least: 1, most: 1_000 };
+        let forms = [Form::word("exact"), Form::word("per-25Gbps"), times];
         section.value(
             "telemetry_units",
             default,
-            "\"exact\", \"per-25Gbps\", or a whole number from 1 to 1000",
+            Takes::new("\"exact\", \"per-25Gbps\", or a whole number from 1 to 1000", forms),
             "how telemetry is told: exactly, or in multiples of 80 B queued and 128 B sent and in \
              nanoseconds, where this number, or the line's rate over 25 Gbps, multiplies both units",
             |value| match value {

@@ -2,7 +2,7 @@
 
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Form, Section, SettingsError, Takes};
 
 /// The initial window of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,15 @@ impl Access {
 
 impl InitialWindow {
     /// What a key for an initial window accepts.
-    pub(super) const TAKES: &'static str =
-        "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"";
+    pub(super) fn takes() -> Takes {
+        let takes = "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"";
+        Takes::new(takes, [InitialWindow::form(), Form::word("flow")])
+    }
+
+    /// The form of a size.
+    pub(super) fn form() -> Form {
+        Form::size().or_in("pkt").or_in("bdp")
+    }
 
     /// The meaning of such a key.
     pub(super) const MEANING: &'static str = "window at the start of a flow";
@@ -132,10 +139,11 @@ impl Windows {
             let problem = "min_window is not a whole number of segments";
             return Err(section.error("window_unit", problem));
         }
+        let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
         let host_backlog = section.quantity(
             "host_backlog",
             "1bdp",
-            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
+            Takes::new(takes, [Form::size().or_in("bdp"), Form::word("unlimited")]),
             "how much may wait at the sender's own line before windows stop growing",
             |text| match text {
                 "unlimited" => Some(None),
@@ -153,7 +161,7 @@ impl Windows {
         let initial = section.quantity(
             "initial_window",
             default,
-            InitialWindow::TAKES,
+            InitialWindow::takes(),
             InitialWindow::MEANING,
             InitialWindow::parse,
         )?;

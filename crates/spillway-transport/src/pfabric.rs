@@ -54,7 +54,7 @@ use super::initial::InitialWindow;
 use super::kind::{Kind, Needs};
 use super::receiver::EcnEcho;
 use super::window::{Ack, CongestionControl, Window};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Section, SettingsError, Takes};
 
 /// The row of pFabric.
 /// The row of the catalogue.
@@ -82,10 +82,11 @@ pub struct PFabricParams {
 impl PFabricParams {
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<PFabricParams, SettingsError> {
+        let takes = "a window such as \"15pkt\", \"22KB\" or \"1.25bdp\"";
         let max = section.quantity(
             "max_window",
             "1.25bdp",
-            "a window such as \"15pkt\", \"22KB\" or \"1.25bdp\"",
+            Takes::new(takes, [InitialWindow::form()]),
             "the largest window, also at first",
             InitialWindow::parse_size,
         )?;

@@ -10,6 +10,7 @@ import inspect
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,8 @@ from spillway.plugins.hooks import hooks_of
 
 Read = Callable[[Any], Any]
 """Converts a scenario's value to that of the attribute; `None` if it is not valid."""
+Forms = list[dict[str, Any]]
+"""The forms of values, as the core tells of those of its keys."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Parameter:
     takes: str
     default: Any
     meaning: str
+    forms: Forms
     read: Read
 
     def value(self, path: str, given: Any) -> Any:
@@ -295,27 +299,29 @@ def _parameter(plugin: type, name: str, hint: Any) -> Parameter:
             f"{whose} is annotated {hint}, which no key can be",
             "bool, int, float, str, a Literal of texts, or tuple[float, ...] are",
         )
-    takes, read = kind
+    takes, forms, read = kind
     if not hasattr(plugin, name):
         raise ScenarioError(f"{whose} has no default", f"give it one: {name}: ... = ...")
     default = getattr(plugin, name)
     value = read(list(default) if isinstance(default, tuple) else default)
     if value is None:
         raise ScenarioError(f"the default of {whose}, {default!r}, is not {takes}")
-    return Parameter(name, takes, value, meaning, read)
+    return Parameter(name, takes, value, meaning, forms, read)
 
 
-def _kind(hint: Any) -> tuple[str, Read] | None:
+def _kind(hint: Any) -> tuple[str, Forms, Read] | None:
     """The values that a key with this annotation accepts, and how they are converted."""
     if hint in _KINDS:
         return _KINDS[hint]
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal and all(isinstance(choice, str) for choice in inner):
         takes = " or ".join(json.dumps(choice) for choice in inner)
-        return takes, lambda given: given if given in inner else None
+        words = [{"form": "word", "word": choice} for choice in inner]
+        return takes, words, lambda given: given if given in inner else None
     if origin in (tuple, list) and inner[:1] and inner[0] in _KINDS:
-        takes, read = _KINDS[inner[0]]
-        return f"a list, each item {takes}", lambda given: _items(given, read)
+        takes, forms, read = _KINDS[inner[0]]
+        items = {"form": "list", "of": forms, "least": 0, "most": sys.maxsize}
+        return f"a list, each item {takes}", [items], lambda given: _items(given, read)
     return None
 
 
@@ -336,9 +342,9 @@ def _of(kind: type) -> Read:
     return lambda given: given if type(given) is kind else None
 
 
-_KINDS: dict[Any, tuple[str, Read]] = {
-    bool: ("true or false", _of(bool)),
-    int: ("a whole number", _of(int)),
-    float: ("a number", _number),
-    str: ("a text", _of(str)),
+_KINDS: dict[Any, tuple[str, Forms, Read]] = {
+    bool: ("true or false", [{"form": "flag"}], _of(bool)),
+    int: ("a whole number", [{"form": "integer", "least": -(2**63), "most": 2**63}], _of(int)),
+    float: ("a number", [{"form": "number", "least": None, "most": None}], _number),
+    str: ("a text", [{"form": "pattern", "pattern": r"[\s\S]*"}], _of(str)),
 }

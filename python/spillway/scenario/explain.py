@@ -120,7 +120,7 @@ def _forms(found: Sections, place: str, name: str) -> list[dict[str, Any]]:
 def _told(key: Key, kinds: list[str] | None) -> dict[str, Any]:
     """A key for programs; no kinds are all kinds."""
     told = asdict(key)
-    del told["sometimes"], told["default"], told["name"]
+    del told["forms"], told["default"], told["name"]
     told |= {"choices": list(key.choices), "units": list(key.units)}
     return {"kinds": kinds, "required": key.is_required, "default": key.default_value, **told}
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from spillway.base import core
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import Description, describe_all
-from spillway.scenario.general import FIRST, GENERAL, SOMETIMES, Json
+
+_FIRST = ("name", "kind", "priorities")
+"""Keys that stand before the others of their section."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Key:
         least: The least number.
         most: The greatest number.
         changes: Whether it can change while a run goes on.
-        sometimes: Whether a value that must be given need only be given beside some others.
+        forms: The forms of its values, as the core tells of them.
     """
 
     name: str
@@ -51,12 +53,12 @@ class Key:
     least: Bound | None = None
     most: Bound | None = None
     changes: bool = False
-    sometimes: bool = False
+    forms: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
     def is_required(self) -> bool:
         """Whether every section must give it."""
-        return not self.default and not self.sometimes
+        return not self.default
 
     @property
     def default_value(self) -> Any:
@@ -116,36 +118,27 @@ def _built_in() -> Sections:
     for told in json.loads(core.schema()):
         path, kind = told["path"], told["kind"]
         rows = {row["name"]: row for row in told["keys"]}
-        names = sorted(rows, key=lambda name: name not in FIRST)
-        keys = {name: _key(path, kind, rows[name]) for name in names}
+        names = sorted(rows, key=lambda name: name not in _FIRST)
+        keys = {name: _key(rows[name]) for name in names}
         found.append(Section(path, kind, keys))
     return tuple(found)
 
 
-def _key(path: str, kind: str | None, row: Json) -> Key:
-    """A key as the core tells it, corrected where that is about an example."""
-    name = row["name"]
-    told = {**row, **GENERAL.get((path, name), {}), **GENERAL.get((f"{path} {kind}", name), {})}
-    least, most = (told.get(end) and Bound(**told[end]) for end in ("least", "most"))
-    return Key(
-        name,
-        told["takes"],
-        told["type"],
-        told["default"],
-        told["meaning"],
-        tuple(told.get("choices", ())),
-        tuple(told.get("units", ())),
-        least,
-        most,
-        changes=told.get("changes", False),
-        sometimes=(f"{path} {kind}", name) in SOMETIMES,
-    )
+def _key(row: Mapping[str, Any]) -> Key:
+    """A key as the core tells it, or a plug-in."""
+    ends = {end: Bound(**row[end]) for end in ("least", "most") if row.get(end)}
+    lists = {name: tuple(row.get(name, ())) for name in ("choices", "units", "forms")}
+    return Key(**{**row, **ends, **lists})
 
 
 def _of_plugin(description: Description, built_in: Sections) -> Section:
     """The section of a plug-in. Of hosts' plug-ins it also has what others of their room have."""
     path = description.key.removesuffix(".kind")
-    own = {row["name"]: Key(type="plug-in", **row) for row in description.row()["keys"]}
+    rows = zip(description.row()["keys"], description.parameters, strict=True)
+    own = {
+        row["name"]: _key({"type": "plug-in", "forms": parameter.forms, **row})
+        for row, parameter in rows
+    }
     shared: dict[str, Key] = {}
     if path.startswith("transport"):
         for section in at(built_in, path):

@@ -6,7 +6,9 @@ mod written;
 
 use super::{Result, Scenario, numbered};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Section, SettingsError, Table, Value, is_line, nearest_name};
+use spillway_settings::{
+    Form, Range, Section, SettingsError, Table, Takes, Value, is_line, nearest_name,
+};
 use spillway_switch::Environment;
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
 use spillway_switch::sharing::{SharingParams, SharingPolicy};
@@ -114,6 +116,8 @@ impl Change {
         let meaning = "the path of the number, such as switch.leaf0.port.3.aqm.min";
         let key = section.text("key", "", "the path of a number", meaning)?;
         let takes = "a number, a quantity such as \"20pkt\", or a list of numbers";
+        let one = [Form::Number(Range::Within(f64::NEG_INFINITY, f64::INFINITY)), Form::Text];
+        let takes = Takes::new(takes, [one.to_vec(), vec![Form::list(one)]].concat());
         let value = section.value("value", "", takes, "what it is from then on", |value| {
             let is_number = |value: &Value| value.is_integer() || value.is_float();
             let is_list = value.as_array().is_some_and(|list| list.iter().all(is_number));

@@ -3,7 +3,9 @@
 use super::changes::Change;
 use super::{Result, numbered};
 use spillway_engine::Time;
-use spillway_settings::{ErrorKind, Range, Section, SettingsError, Value, is_line, nearest_name};
+use spillway_settings::{
+    ErrorKind, Form, Range, Section, SettingsError, Takes, Value, is_line, nearest_name,
+};
 use spillway_topology::{LineId, Node, Topology};
 use std::collections::BTreeSet;
 
@@ -116,7 +118,8 @@ impl LinkEvent {
 /// Reads which link it is, and returns the line from `a` to `b`.
 fn read_line(section: &mut Section, topology: &Topology) -> Result<LineId> {
     let takes = "a switch such as \"leaf0\", or a host such as \"host3\"";
-    let a = given_name(section, "a", takes, "one end of the link")?;
+    let takes = Takes::new(takes, [Form::Text]);
+    let a = given_name(section, "a", takes.clone(), "one end of the link")?;
     let b = given_name(section, "b", takes, "its other end")?;
     let (a_node, b_node) = (find(section, "a", &a, topology)?, find(section, "b", &b, topology)?);
     let meaning = "which of several parallel links";
@@ -183,7 +186,7 @@ fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
 pub(super) fn given_name(
     section: &mut Section,
     key: &'static str,
-    takes: &str,
+    takes: Takes,
     meaning: &'static str,
 ) -> Result<String> {
     section.value(key, "", takes, meaning, |value| match value {

@@ -2,7 +2,7 @@
 
 use super::PacketClasses;
 use super::choice::Choice;
-use super::switches::{Reading, Surroundings, queue_class};
+use super::switches::{MOST_QUEUES, Reading, Surroundings, queue_class};
 use super::{Result, SwitchSettings};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
@@ -142,7 +142,8 @@ pub(super) fn read(
         "the order of packets of equal priority, or of all by the bytes that flows have left",
     )?;
     let meaning = "priorities that it tells apart, the lowest number first";
-    let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)?;
+    let queues =
+        section.integer("queues", u64::from(leaf.queues_per_port), 1..=MOST_QUEUES, meaning)?;
     let there_are = ("queues", queues);
     let meaning = "priority of acks and of handshakes: a NIC has one queue for each priority";
     let ack_queue = queue_class(section, "ack_queue", leaf.ack_queue, there_are, meaning)?;

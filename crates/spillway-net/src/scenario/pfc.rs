@@ -1,10 +1,10 @@
 //! `[switch] pfc`: lossless priorities and the pause frames that make them so.
 
 use super::choice::Choice;
-use super::switches::no_queue_class;
+use super::switches::{MOST_QUEUES, no_queue_class};
 use super::{Result, SwitchSettings, TierSettings};
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError, Value, quantity};
+use spillway_settings::{Form, Range, Section, SettingsError, Takes, Value, quantity};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
 use spillway_topology::{LineSpec, Topology};
@@ -136,6 +136,8 @@ impl PfcSettings {
                        \"auto\": 2 rate delay + 2 mtu + a frame for each lossless priority + rate \
                        response_time, and one mtu more if the packet on which a pause is sent may go \
                        there";
+        let forms = [Form::word("auto"), Form::size(), Form::Pattern("[-+.0-9eE]+bdp")];
+        let takes = Takes::new(takes, forms);
         let parse = |value: &Value| value.as_str().and_then(Headroom::parse);
         let headroom = section.value("headroom", "auto", takes, meaning, parse)?;
         let crossing = section.choice(
@@ -358,7 +360,9 @@ fn incoming(topology: &Topology, switch: u32) -> impl Iterator<Item = &LineSpec>
 }
 
 fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box<[u8]>> {
-    let takes = "a list of queue classes";
+    let class = Form::Integer { least: 0, most: MOST_QUEUES - 1 };
+    let classes = Form::List { of: vec![class], least: 0, most: usize::MAX };
+    let takes = Takes::new("a list of queue classes", [classes]);
     let meaning = "the queue classes that are lossless";
     let read = |value: &Value| -> Option<Vec<i64>> {
         value.as_array()?.iter().map(Value::as_integer).collect()

@@ -3,7 +3,9 @@
 use super::pfc::PfcSettings;
 use super::{Result, Scenario};
 use spillway_engine::Rate;
-use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value, nearest_name, quantity};
+use spillway_settings::{
+    ErrorKind, Form, Section, SettingsError, Table, Takes, Value, nearest_name, quantity,
+};
 use spillway_topology::{Node, Topology};
 
 /// The path of the rates.
@@ -37,6 +39,7 @@ impl Receiving {
         let meaning = "the rate at which hosts take in packets; a host that is slower than its line \
                        pauses its switch";
         let takes = "a rate such as \"40Gbps\", \"unlimited\", or a table of hosts and rates";
+        let takes = Takes::new(takes, [Form::rate(), Form::word("unlimited"), Form::Table]);
         let is_one = |value: &Value| value.as_table().is_some() || rate_in(value).is_some();
         let given = section.optional("receive_rate", |section| {
             let read = |value: &Value| is_one(value).then(|| value.clone());

@@ -4,7 +4,7 @@ use super::events::{given_name, only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
-use spillway_settings::{ErrorKind, Range, Section, Value};
+use spillway_settings::{ErrorKind, Form, Range, Section, Takes, Value};
 use spillway_switch::{Averaging, BurstTracing, FateTracing};
 use spillway_topology::{Node, SwitchSpec, Topology};
 use spillway_traffic::Traffic;
@@ -256,6 +256,7 @@ impl Scope<'_> {
         meaning: &'static str,
     ) -> Result<Option<u32>> {
         let takes = "a switch such as \"leaf0\", or its number";
+        let takes = Takes::new(takes, [Form::Text, Form::INDEX]);
         section.optional(key, |section| {
             let name = given_name(section, key, takes, meaning)?;
             let switch = match (self.switch_called(section, key, &name)?, name.parse()) {
@@ -337,6 +338,7 @@ impl Scope<'_> {
 
 fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefinition>> {
     let takes = "a share of the buffer such as \"20%\", or a size such as \"800KB\"";
+    let takes = Takes::new(takes, [Form::size().or_in("%")]);
     let meaning = "whether bursts have a row: those of ports that hold more than this";
     let above = section
         .optional("bursts", |s| s.quantity("bursts", "", takes, meaning, BufferPart::parse))?;
@@ -386,8 +388,10 @@ fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<Fate
 fn read_flows(section: &mut Section) -> Result<Vec<u32>> {
     let meaning = "flows whose windows are sampled, by their numbers";
     let number = |item: &Value| item.as_integer().and_then(|n| u32::try_from(n).ok());
+    let numbers = Form::List { of: vec![Form::INDEX], least: 0, most: usize::MAX };
+    let takes = Takes::new("a list of flow numbers", [numbers]);
     let flows = section.optional("windows", |section| {
-        section.value("windows", "", "a list of flow numbers", meaning, |value| {
+        section.value("windows", "", takes, meaning, |value| {
             value.as_array().and_then(|list| list.iter().map(number).collect())
         })
     })?;

@@ -168,6 +168,9 @@ fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
     ports.iter().map(|&line| topology.lines[line as usize].rate).collect()
 }
 
+/// The most queues of a port.
+pub(super) const MOST_QUEUES: u64 = 64;
+
 /// What is wrong with a number that no queue has.
 pub(super) fn no_queue_class(class: i64, (how_many, queues): (&str, u64)) -> String {
     let last = queues - 1;
@@ -185,11 +188,12 @@ pub(super) fn queue_class(
     meaning: &'static str,
 ) -> Result<u8> {
     let last = there_are.1 - 1;
-    let given = section.peek(key).and_then(Value::as_integer);
-    if let Some(class) = given.filter(|&class| class > last as i64) {
-        return Err(section.error(key, no_queue_class(class, there_are)));
+    let class = section.integer(key, last.min(default.into()), 0..=MOST_QUEUES - 1, meaning)?;
+    if class > last {
+        let problem = no_queue_class(class as i64, there_are);
+        return Err(section.error(key, problem).of(ErrorKind::WrongValue));
     }
-    Ok(section.integer(key, last.min(default.into()), 0..=last, meaning)? as u8)
+    Ok(class as u8)
 }
 
 impl SwitchSettings {
@@ -202,7 +206,8 @@ impl SwitchSettings {
             let problem = format!("{queue_limit} is not valid; nothing would ever be queued");
             return Err(section.error("queue_limit", problem));
         }
-        let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
+        let meaning = "queues of each port";
+        let queues = section.integer("queues_per_port", 1, 1..=MOST_QUEUES, meaning)?;
         let there_are = ("queues_per_port", queues);
         let meaning = "queue class of acks and of handshakes, whatever their flow's priority";
         let ack_queue = queue_class(section, "ack_queue", 0, there_are, meaning)?;

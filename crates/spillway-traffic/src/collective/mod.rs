@@ -17,7 +17,7 @@ use super::release::Release;
 use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Pattern, keys};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use state::State;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Jobs {
         let hosts = keys::hosts(section, "hosts", meaning, all)?;
         let mut hosts = hosts.unwrap_or_else(|| (0..all).collect());
         let meaning = "Jobs that share the hosts; each has as many.";
-        let jobs = section.integer("jobs", Some(1), 1..=u64::from(all), meaning)? as usize;
+        let jobs = section.integer("jobs", Some(1), 1..=u64::MAX, meaning)? as usize;
         let placements = [
             ("packed", Placement::Packed),
             ("spread", Placement::Spread),
@@ -102,7 +102,7 @@ impl Jobs {
                 "{} hosts for {jobs} jobs; expected as many for each, and at least 2",
                 hosts.len()
             );
-            return Err(section.error("jobs", problem));
+            return Err(section.error("jobs", problem).of(ErrorKind::WrongValue));
         }
         if placement == Placement::Random {
             shuffle(&mut hosts, &mut self.label.stream(SHUFFLE));

@@ -53,13 +53,14 @@ impl Frequency {
     /// Reads the keys that give it.
     pub fn read(section: &mut Section) -> Result<Frequency, SettingsError> {
         let meaning = "Queries of each receiver per second, at exponential gaps.";
-        let rate = section.optional(RATE, |s| s.number(RATE, 1.0, Range::Positive, meaning))?;
+        let rate = section.optional(RATE, |s| s.number(RATE, None, Range::Positive, meaning))?;
         let meaning = "Time between the queries of each receiver, instead of exponential gaps.";
         let interval =
             section.optional("interval", |s| s.positive_time("interval", "", meaning))?;
         let meaning = "The offered load in payload bytes, as a share of what `load_of` says, \
                        instead of a number of queries.";
-        let load = section.optional("load", |s| s.number("load", 1.0, Range::Positive, meaning))?;
+        let load =
+            section.optional("load", |s| s.number("load", None, Range::Positive, meaning))?;
         let meaning = "What the load is a share of: the uplinks of all leaves (the default), or \
                        the receivers' lines.";
         let of = section.optional("load_of", |s| s.choice("load_of", &LOAD_OF, meaning))?;

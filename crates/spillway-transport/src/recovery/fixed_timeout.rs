@@ -49,7 +49,7 @@ impl FixedTimeout {
         let timeout = section.quantity(
             "rto",
             "3rtt",
-            "a time above 0 such as \"45us\", or a multiple of the base RTT such as \"3rtt\"",
+            RttTime::takes(),
             "the timeout, which never changes",
             RttTime::parse,
         )?;

@@ -24,6 +24,7 @@ use crate::ranges::Range;
 use crate::receiver::{InOrderRule, Tells};
 use spillway_engine::Time;
 use spillway_settings::quantity::RttTime;
+use spillway_settings::{Form, Takes};
 
 /// The row of the catalogue.
 pub const KIND: Kind = Kind {
@@ -39,10 +40,11 @@ pub const KIND: Kind = Kind {
         let meaning = "how a receiver answers a packet that has arrived before";
         let answers_old =
             section.choice("old_packets", &[("ack", true), ("silent", false)], meaning)?;
+        let takes = "a time above 0 such as \"45us\", a multiple of the base RTT such as \"3rtt\", or \"none\"";
         let rto = section.quantity(
             "ack_timeout",
             "4ms",
-            "a time above 0 such as \"45us\", a multiple of the base RTT such as \"3rtt\", or \"none\"",
+            Takes::new(takes, [RttTime::form(), Form::word("none")]),
             "the retransmission timeout, which never changes; with \"none\" a flow whose last packets \
              are lost never ends",
             |text| match text {

@@ -4,7 +4,7 @@ use super::reduction::ReductionRule;
 use super::{OF_CUTS, Recovery, Settings};
 use crate::receiver::EcnEcho;
 use crate::rtt::{Granularity, RtoBounds};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{Form, Section, SettingsError, Takes};
 
 /// The settings that kinds with TCP's phases share.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +123,7 @@ impl RtoBounds {
         let meaning = "the least that a timeout is beyond the smoothed round trip (RFC 6298's G, the \
                        granularity of the clock)";
         let takes = "a time such as \"20us\", or a multiple of the smoothed RTT such as \"1rtt\"";
+        let takes = Takes::new(takes, [Form::time().or_in("rtt")]);
         let granularity =
             section.quantity("rto_granularity", GRANULARITY, takes, meaning, Granularity::parse)?;
         let meaning = "what is at least `min_rto`: the timeout (RFC 6298), or what it is beyond the \

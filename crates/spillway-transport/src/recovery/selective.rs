@@ -24,6 +24,7 @@ use crate::ranges::Range;
 use crate::receiver::Tells;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BdpSize, RttTime};
+use spillway_settings::{Form, Takes};
 
 /// The row of the catalogue.
 pub const KIND: Kind = Kind {
@@ -33,10 +34,11 @@ pub const KIND: Kind = Kind {
     citation: "IRN: Mittal et al.: SIGCOMM 2018, doi:10.1145/3230543.3230557",
     read: |reader| {
         let section = &mut reader.section;
+        let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
         let max_in_flight = section.quantity(
             "max_in_flight",
             "1bdp",
-            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
+            Takes::new(takes, [Form::size().or_in("bdp"), Form::word("unlimited")]),
             "the most bytes in flight, whatever the window is",
             |text| match text {
                 "unlimited" => Some(None),
@@ -44,9 +46,7 @@ pub const KIND: Kind = Kind {
             },
         )?;
         let mut rto = |key, default, meaning| {
-            let takes =
-                "a time above 0 such as \"45us\", or a multiple of the base RTT such as \"3rtt\"";
-            section.quantity(key, default, takes, meaning, RttTime::parse)
+            section.quantity(key, default, RttTime::takes(), meaning, RttTime::parse)
         };
         let meaning = "the retransmission timeout with few packets in flight";
         let rto_low = rto("rto_low", "100us", meaning)?;

@@ -1,6 +1,6 @@
 //! Levels by thresholds: those that were published, or others.
 
-use spillway_settings::quantity;
+use spillway_settings::{Form, Takes, quantity};
 use spillway_settings::{Section, SettingsError, Value};
 use std::sync::Arc;
 
@@ -58,6 +58,9 @@ impl Ladder {
             "{}, or a list of sizes that rise, such as [\"100KB\", \"1MB\"]",
             names.join(", ")
         );
+        let mut forms: Vec<_> = PUBLISHED.iter().map(|(name, _)| Form::word(name)).collect();
+        forms.push(Form::List { of: vec![Form::size()], least: 0, most: usize::MAX });
+        let takes = Takes::new(takes, forms);
         let thresholds = section.value(key, "websearch-0.8", takes, meaning, parse)?;
         if thresholds.len() > MOST {
             let problem = format!("{} thresholds; there may be {MOST}", thresholds.len());

@@ -7,7 +7,7 @@ use crate::rates::{LineRate, RateWindow};
 use crate::recovery;
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_settings::{Form, Range, Section, SettingsError, Takes};
 
 /// TIMELY's parameters; times in picoseconds, rates in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,6 +176,7 @@ impl TimelyParams {
             section.integer("hyper_after", defaults.hyper_after, 0..=1_000_000, meaning)? as u32;
         let takes = "a rate such as \"40Mbps\", a share of the line's rate such as \"0.2%\", or \"5steps\" for \
                      five times `rate_step`";
+        let takes = Takes::new(takes, [LineRate::form(), Form::word(FIVE_STEPS)]);
         let meaning = "the larger additive increase";
         let large_step =
             section.quantity("large_step", defaults.large_step, takes, meaning, |text| {
@@ -241,7 +242,7 @@ impl TimelyParams {
         let initial = section.quantity(
             "start_window",
             defaults.start_window,
-            InitialWindow::TAKES,
+            InitialWindow::takes(),
             InitialWindow::MEANING,
             |text| match text {
                 ONE_BDP => Some(InitialWindow::LineRate),
@@ -275,11 +276,13 @@ impl TimelyParams {
 impl Segment {
     fn read(section: &mut Section, default: &str, as_ns3: bool) -> Result<Segment, SettingsError> {
         let default = if default == LAST_SENT && !as_ns3 { ROUND_TRIP } else { default };
+        let takes = "a size such as \"16KB\", \"round-trip\", or \"last-sent\" for a round trip that ends in \
+                     a repair with what was sent last";
+        let forms = [Form::size().positive(), Form::word(ROUND_TRIP), Form::word(LAST_SENT)];
         let segment = section.quantity(
             "segment",
             default,
-            "a size such as \"16KB\", \"round-trip\", or \"last-sent\" for a round trip that ends in a repair \
-             with what was sent last",
+            Takes::new(takes, forms),
             "how much data is acknowledged between updates of the rate",
             |text| match (text, Amount::parse(text)) {
                 (ROUND_TRIP, _) => Some(Segment::RoundTrip),

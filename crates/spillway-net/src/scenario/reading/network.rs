@@ -33,15 +33,15 @@ impl Network {
         let mut transport_section = Section::new("transport", transport_given.clone());
         let transport = Transport::read(&mut transport_section, &sources.extensions.hosts)?;
         let transport_table = transport_section.finish()?;
-        // This takes time in a large network, and is not needed if the key is given.
-        let default = if section.has("base_rtt") {
-            String::new()
-        } else {
-            spillway_topology::base_rtt(&topology, transport.full_packet().into()).to_string()
-        };
         let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
-                       hang on it";
-        let base_rtt = section.positive_time("base_rtt", &default, meaning)?;
+                       hang on it; by default that of a full packet and its ack";
+        let given = section.optional("base_rtt", |s| s.positive_time("base_rtt", "", meaning))?;
+        let base_rtt = given.unwrap_or_else(|| {
+            // This takes time in a large network.
+            let base_rtt = spillway_topology::base_rtt(&topology, transport.full_packet().into());
+            section.put("base_rtt", base_rtt.to_string());
+            base_rtt
+        });
         root.put("topology", section.finish()?);
 
         let mut section = root.section("routing")?;

@@ -4,7 +4,7 @@ use super::features::FeaturesParams;
 use super::seen::Seen;
 use crate::catalogue::Environment;
 use spillway_forest::Forest;
-use spillway_settings::{Section, SettingsError, Table, Value, nearest_name};
+use spillway_settings::{Form, Section, SettingsError, Table, Takes, Value, nearest_name};
 use std::collections::BTreeMap;
 
 /// The bundled models, as `spillway oracle default` makes them: names, and the bytes of their
@@ -53,6 +53,7 @@ impl Models {
                        table, or a folder with NAME.safetensors";
         let takes = "\"default\", \"smartbuf\", a path, seen from the scenario's folder, or a table \
                      such as { leaf = \"leaf.safetensors\", spine0 = \"default\" }";
+        let takes = Takes::new(takes, [Form::Text, Form::Table]);
         let is_text = |text: &String| !text.trim().is_empty();
         let parse = |value: &Value| match value {
             Value::String(name) => Some(Models::One(name.clone())).filter(|_| is_text(name)),

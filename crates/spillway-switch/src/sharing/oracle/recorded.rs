@@ -35,7 +35,8 @@ impl RecordedParams {
     ) -> Result<RecordedParams, SettingsError> {
         let meaning = "with oracle = \"trace\", the outcomes of packets: oracle_trace.parquet \
                        of an open-loop run with sharing = \"lqd\"";
-        let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
+        let takes = "a path, seen from the scenario's folder";
+        let name = section.at_times("trace", |s| s.text("trace", "", takes, meaning))?;
         let fates = environment.records("fates", section, "trace", &name)?;
         let (records, rest) = fates.as_chunks::<RECORD>();
         if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
