@@ -20,7 +20,7 @@ pub struct Extensions {
     pub aqm: Vec<Arc<dyn Extension<dyn AqmExtension>>>,
     /// Schedulers.
     pub scheduling: Vec<Arc<dyn Extension<dyn SchedulingExtension>>>,
-    /// Congestion controllers and taggers.
+    /// Congestion controllers, loss recoveries and taggers.
     pub hosts: spillway_transport::Extensions,
 }
 

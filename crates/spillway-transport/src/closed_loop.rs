@@ -178,13 +178,13 @@ impl ClosedLoop {
                 echo: if notifications.is_some() { EcnEcho::Notified } else { needs.echo },
                 tells: match &recovery {
                     Recovery::Rack(_) => Tells::Duplicates,
-                    Recovery::Own(own) => own.tells(),
+                    Recovery::Own(own) => own.rules.tells(),
                     _ => Tells::Ranges,
                 },
                 times_last: is_paced,
                 asked,
                 in_order: match &recovery {
-                    Recovery::Own(own) => own.in_order(),
+                    Recovery::Own(own) => own.rules.in_order(),
                     _ => None,
                 },
             },
@@ -275,7 +275,7 @@ impl ClosedLoop {
     /// The least retransmission timeout, if there is one.
     pub fn min_rto(&self, base_rtt: Time) -> Option<Time> {
         match &self.recovery {
-            Recovery::Own(own) => own.shortest_rto(base_rtt).map(|(rto, _)| rto),
+            Recovery::Own(own) => own.rules.shortest_rto(base_rtt).map(|(rto, _)| rto),
             _ => Some(self.rto.min),
         }
     }

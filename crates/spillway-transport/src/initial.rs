@@ -19,7 +19,7 @@ pub enum InitialWindow {
     LineRate,
 }
 
-/// The facts about a flow's path that its initial window depends on.
+/// The facts about a flow's path, on which its initial window depends, and the flow's number.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// The rate of its host's line.
@@ -29,6 +29,8 @@ pub struct Access {
     /// Whether times of transmission, and with them the gaps of a pace, are cut to whole
     /// nanoseconds.
     pub whole_ns: bool,
+    /// The flow's number, for messages; `None` before the run.
+    pub flow: Option<u32>,
 }
 
 impl Access {

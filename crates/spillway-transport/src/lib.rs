@@ -281,7 +281,7 @@ pub(crate) mod tests {
     /// A line of `gbps` Gbps and a base RTT.
     pub(crate) fn access(gbps: u64, base_rtt_us: u64) -> Access {
         let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("a rate");
-        Access { rate, base_rtt: Time::from_us(base_rtt_us), whole_ns: false }
+        Access { rate, base_rtt: Time::from_us(base_rtt_us), whole_ns: false, flow: None }
     }
 
     #[test]

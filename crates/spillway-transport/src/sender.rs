@@ -200,7 +200,7 @@ impl Sender {
 
     /// Timeouts since new data was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
-        self.tries().map_or(self.rtt.backoff(), |tries| tries.in_a_row)
+        self.own().map_or(self.rtt.backoff(), |own| own.course.in_a_row)
     }
 
     /// The first byte that was never sent.
@@ -262,7 +262,7 @@ impl Sender {
             Recovery::TimeoutOnly => self.sent_to() - self.board.una,
             Recovery::Rack(by_rack) => self.board.missing() - by_rack.rack.lost_bytes(),
             Recovery::PerPriority(by_order) => self.board.missing() - by_order.orders.lost_bytes(),
-            Recovery::Own(own) => own.in_flight(&self.board),
+            Recovery::Own(own) => own.rules.in_flight(&self.board, &own.course),
         }
     }
 

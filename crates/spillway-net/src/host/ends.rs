@@ -378,7 +378,7 @@ mod tests {
             Driver::OpenLoop(Clock::new(1, id))
         } else {
             let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
-            let access = Access { rate, base_rtt: Time::from_us(25), whole_ns: false };
+            let access = Access { rate, base_rtt: Time::from_us(25), whole_ns: false, flow: None };
             Driver::ClosedLoop(Sender::new(spec.size, 1_000, &closed_loop(NEWRENO), &access))
         };
         let flow = Outgoing {

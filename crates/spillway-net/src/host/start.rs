@@ -37,7 +37,7 @@ impl Hosts {
         let shakes_hands = idle.is_none() && closed.is_some_and(|closed| closed.handshake);
         let ideal = ways.ideal_of(&spec, transport, (there, back), shakes_hands);
         let base_rtt = ways.base_rtt(&spec, transport, there, back);
-        let access = Access { rate, base_rtt, whole_ns };
+        let access = Access { rate, base_rtt, whole_ns, flow: Some(id) };
         let mut flow = Outgoing {
             timer: Time::MAX,
             host_backlog: closed

@@ -34,7 +34,7 @@ impl Timeouts<'_> {
         if let Recovery::Own(own) = &closed.recovery {
             let round_trip = base_rtt(self.topology, full);
             let told = if closed.measures_its_own_way() { round_trip } else { self.base_rtt };
-            return match own.shortest_rto(told) {
+            return match own.rules.shortest_rto(told) {
                 Some((rto, key)) if rto < round_trip => {
                     let problem = format!(
                         "{rto} is not valid: a packet and its ack take {round_trip} in the empty \

@@ -149,7 +149,7 @@ fn overtaken(transports: &[Transport]) -> Option<String> {
     let overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
     let mistakes = |found: &&Recovery| match found {
         Recovery::PerPriority(_) | Recovery::TimeoutOnly => false,
-        Recovery::Own(own) => own.tells() == Tells::Packet,
+        Recovery::Own(own) => own.rules.tells() == Tells::Packet,
         _ => true,
     };
     let found = recoveries(overtaking).find(mistakes)?;

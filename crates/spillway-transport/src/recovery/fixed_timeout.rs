@@ -14,7 +14,7 @@
 //! - After many timeouts in a row only probes are sent, headers without payload, one for every
 //!   timeout, until an ack comes.
 
-use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut, Tries};
+use super::own::{Course, Flight, OwnAck, OwnRecovery, Reaction, TimedOut};
 use super::scoreboard::Scoreboard;
 use crate::Access;
 use crate::ranges::Range;
@@ -40,7 +40,6 @@ pub struct FixedTimeout {
     /// Whether an ack or a timeout has let segments go, and the window has not stopped them yet.
     may_send: bool,
     is_probing: bool,
-    tries: Tries,
 }
 
 impl FixedTimeout {
@@ -72,8 +71,6 @@ impl FixedTimeout {
             position: 0,
             may_send: true,
             is_probing: false,
-            // Whatever is sent again is so after a timeout.
-            tries: Tries { after_timeout: true, ..Tries::default() },
         })
     }
 }
@@ -91,13 +88,8 @@ impl OwnRecovery for FixedTimeout {
         self.rto = self.timeout.of(access.base_rtt);
     }
 
-    fn begin_next(&mut self, _first: u64) {}
-
     fn on_ack(&mut self, flight: &mut Flight, ack: &OwnAck) -> Reaction {
-        if let Some(blocks) = ack.sack {
-            flight.board.take_quietly(blocks);
-        }
-        self.tries.in_a_row = 0;
+        flight.course.in_a_row = 0;
         let was_probing = std::mem::take(&mut self.is_probing);
         let lets_go = ack.acked > 0 || was_probing;
         self.may_send |= lets_go;
@@ -126,27 +118,19 @@ impl OwnRecovery for FixedTimeout {
 
     fn on_timeout(&mut self, flight: &mut Flight) -> TimedOut {
         self.position = flight.board.una;
-        self.is_probing = self.probe_after.is_some_and(|after| self.tries.in_a_row >= after);
+        self.is_probing = self.probe_after.is_some_and(|after| flight.course.in_a_row >= after);
         self.may_send = !self.is_probing;
         TimedOut { cuts: true, probes: self.is_probing }
     }
 
-    fn tries(&self) -> &Tries {
-        &self.tries
-    }
-
-    fn tries_mut(&mut self) -> &mut Tries {
-        &mut self.tries
-    }
-
-    fn in_flight(&self, board: &Scoreboard) -> u64 {
+    fn in_flight(&self, board: &Scoreboard, _course: &Course) -> u64 {
         board.pipe()
     }
 
     /// From the second timeout in a row on the first unacknowledged segment is sent in any case,
     /// since its ack may be lost.
-    fn leaves_out(&self, board: &Scoreboard, seq: u64) -> bool {
-        self.knows_receiver && !(seq == board.una && self.tries.in_a_row > 1)
+    fn leaves_out(&self, board: &Scoreboard, course: &Course, seq: u64) -> bool {
+        self.knows_receiver && !(seq == board.una && course.in_a_row > 1)
     }
 
     fn remaining(&self, board: &Scoreboard, seq: u64, size: u64) -> u64 {

@@ -16,8 +16,7 @@
 //! - The timeout is fixed. It runs while something is in flight; every ack and NACK restarts it
 //!   (o9-85).
 
-use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut, Tries};
-use super::scoreboard::Scoreboard;
+use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut};
 use super::{Kind, Settings};
 use crate::Access;
 use crate::ranges::Range;
@@ -56,8 +55,6 @@ pub const KIND: Kind = Kind {
             receiver: InOrderRule { nack_interval, answers_old },
             timeout: rto,
             rto: Time::MAX,
-            position: 0,
-            tries: Tries::default(),
         })))
     },
 };
@@ -71,9 +68,6 @@ struct GoBackN {
     timeout: Option<RttTime>,
     /// The same, for the base RTT of the flow; [`Time::MAX`] if there is none.
     rto: Time,
-    /// The next byte to be sent, for the first time or again.
-    position: u64,
-    tries: Tries,
 }
 
 impl OwnRecovery for GoBackN {
@@ -93,51 +87,26 @@ impl OwnRecovery for GoBackN {
         self.rto = self.timeout.map_or(Time::MAX, |rto| rto.of(access.base_rtt));
     }
 
-    fn begin_next(&mut self, first: u64) {
-        self.position = first;
-        (self.tries.in_a_row, self.tries.after_timeout) = (0, false);
-    }
-
     fn on_ack(&mut self, flight: &mut Flight, ack: &OwnAck) -> Reaction {
         let una = flight.board.una;
-        if ack.acked > 0 {
-            self.tries.in_a_row = 0;
-        }
-        self.position = self.position.max(una);
         if ack.sack.is_some() && ack.seq == una {
-            self.position = una;
-            self.tries.after_timeout = false;
+            flight.course.sent_to = una;
+            flight.course.after_timeout = false;
         }
         Reaction { tells: true, restarts: true }
     }
 
     fn next(&self, flight: &Flight) -> Option<Range> {
-        flight.allowed(flight.from(self.position), u64::MAX)
-    }
-
-    fn on_sent(&mut self, _flight: &mut Flight, (_, end): Range) {
-        self.position = end;
+        flight.allowed(flight.from(flight.course.sent_to), u64::MAX)
     }
 
     fn rto(&self, flight: &Flight) -> Option<Time> {
-        (self.position > flight.board.una).then_some(self.rto)
+        (flight.course.sent_to > flight.board.una).then_some(self.rto)
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) -> TimedOut {
-        self.position = flight.board.una;
+        flight.course.sent_to = flight.board.una;
         TimedOut::WAITS
-    }
-
-    fn tries(&self) -> &Tries {
-        &self.tries
-    }
-
-    fn tries_mut(&mut self) -> &mut Tries {
-        &mut self.tries
-    }
-
-    fn sent_to(&self, _board: &Scoreboard) -> u64 {
-        self.position
     }
 
     fn idle_timeout(&self) -> Time {

@@ -23,7 +23,7 @@ mod timeout_only;
 
 pub use fixed_timeout::FixedTimeout;
 pub use orders::OrderCounts;
-pub use own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut, Tries};
+pub use own::{Course, Flight, Own, OwnAck, OwnRecovery, Reaction, TimedOut};
 pub(crate) use per_priority::ByOrder;
 pub(crate) use rack::{ByRack, RackAck};
 pub(crate) use reader::moved;
@@ -100,7 +100,7 @@ pub enum Recovery {
     /// By the order in which packets of one priority were sent.
     PerPriority(Box<ByOrder>),
     /// By rules of its own for every segment.
-    Own(Box<dyn OwnRecovery>),
+    Own(Box<Own>),
 }
 
 /// What the section of a recovery gives.
@@ -142,8 +142,9 @@ impl Settings {
 
     /// The settings of a recovery that chooses every segment itself. Nothing of what the others
     /// share is used.
-    pub(crate) fn of_own(own: Box<dyn OwnRecovery>) -> Settings {
-        Settings { recovery: Recovery::Own(own), losses: Losses::UNUSED, rto: RtoBounds::UNUSED }
+    pub(crate) fn of_own(rules: Box<dyn OwnRecovery>) -> Settings {
+        let recovery = Recovery::Own(Box::new(Own { rules, course: Course::default() }));
+        Settings { recovery, losses: Losses::UNUSED, rto: RtoBounds::UNUSED }
     }
 }
 
@@ -258,7 +259,7 @@ impl Recovery {
         match &mut fresh {
             Recovery::Rack(by_rack) => by_rack.start(mss, losses, held_back),
             Recovery::PerPriority(by_order) => by_order.start(mss, losses),
-            Recovery::Own(own) => own.start(mss, access),
+            Recovery::Own(own) => own.rules.start(mss, access),
             Recovery::Sack | Recovery::DuplicateAcks | Recovery::TimeoutOnly | Recovery::Ns3 => {}
         }
         fresh
@@ -301,10 +302,13 @@ impl Recovery {
     }
 
     /// The next flow of the same connection begins, with this byte.
-    pub(crate) fn begin_next(&mut self, first: u64) {
+    pub(crate) fn begin_next(&mut self, first: u64, access: &Access) {
         match self {
             Recovery::PerPriority(by_order) => by_order.orders.reset_counts(),
-            Recovery::Own(own) => own.begin_next(first),
+            Recovery::Own(own) => {
+                own.course = Course { sent_to: first, ..Course::default() };
+                own.rules.begin_next(first, access);
+            }
             _ => {}
         }
     }
@@ -331,7 +335,7 @@ mod tests {
 
     fn own(closed: &ClosedLoop) -> &dyn OwnRecovery {
         let Recovery::Own(own) = &closed.recovery else { panic!("{closed:?}") };
-        &**own
+        &*own.rules
     }
 
     #[test]

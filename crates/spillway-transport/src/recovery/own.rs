@@ -1,6 +1,6 @@
 //! Recoveries with rules of their own: they choose every segment that is sent, and when to give up
-//! waiting for acks. The sender keeps what has arrived, tells the congestion controller of acks, and
-//! runs the timer.
+//! waiting for acks. The sender keeps what was sent and what has arrived, tells the congestion
+//! controller of acks, counts timeouts, and runs the timer.
 
 use super::scoreboard::Scoreboard;
 use crate::Access;
@@ -12,7 +12,7 @@ use spillway_engine::Time;
 use std::fmt::Debug;
 
 /// What such a recovery sees of its sender. It may note on the scoreboard what is lost and what was
-/// sent again.
+/// sent again, and change the course.
 #[derive(Debug)]
 pub struct Flight<'a> {
     /// What was sent, and what of it has arrived.
@@ -21,6 +21,8 @@ pub struct Flight<'a> {
     pub window: &'a Window,
     /// The byte behind the last one of the flow.
     pub size: u64,
+    /// How far the sender is, and its timeouts.
+    pub course: &'a mut Course,
 }
 
 impl Flight<'_> {
@@ -39,7 +41,8 @@ impl Flight<'_> {
     }
 }
 
-/// An ack. What it acknowledges cumulatively is on the scoreboard already.
+/// An ack. What it tells is on the scoreboard already, without the range of a NACK of a receiver
+/// that discards what comes too early.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnAck<'a> {
     /// The first byte that the receiver is missing, as the ack says.
@@ -74,15 +77,27 @@ impl TimedOut {
     pub const WAITS: TimedOut = TimedOut { cuts: false, probes: false };
 }
 
-/// Timeouts so far.
+/// How far such a sender is, and its timeouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tries {
+pub struct Course {
+    /// The byte behind everything in flight. Sending a segment moves it to the segment's end, and
+    /// acks at least to the first unacknowledged byte. A recovery that goes back moves it back.
+    pub sent_to: u64,
     /// Since when the timer runs.
     pub since: Time,
-    /// Timeouts since an ack that counts as progress.
+    /// Timeouts since something new was acknowledged.
     pub in_a_row: u32,
     /// Whether a timeout, rather than an ack, began the present retransmissions.
     pub after_timeout: bool,
+}
+
+/// The rules of such a recovery, and the course that the sender of a flow keeps for them.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The rules, with their own state.
+    pub rules: Box<dyn OwnRecovery>,
+    /// The course.
+    pub course: Course,
 }
 
 /// A recovery that chooses every segment. All positions are bytes of the flow's connection.
@@ -102,7 +117,7 @@ pub trait OwnRecovery: Debug + DynClone + Send + Sync {
     fn start(&mut self, mss: u64, access: &Access);
 
     /// The next flow of the connection begins at this byte; everything before is acknowledged.
-    fn begin_next(&mut self, first: u64);
+    fn begin_next(&mut self, _first: u64, _access: &Access) {}
 
     /// An ack has arrived.
     fn on_ack(&mut self, flight: &mut Flight, ack: &OwnAck) -> Reaction;
@@ -111,8 +126,8 @@ pub trait OwnRecovery: Debug + DynClone + Send + Sync {
     /// full payload, or where the flow begins.
     fn next(&self, flight: &Flight) -> Option<Range>;
 
-    /// The segment that was chosen is sent; the scoreboard does not know it yet.
-    fn on_sent(&mut self, flight: &mut Flight, segment: Range);
+    /// The segment that was chosen is sent; the scoreboard and the course do not know it yet.
+    fn on_sent(&mut self, _flight: &mut Flight, _segment: Range) {}
 
     /// No segment may be sent now.
     fn on_stopped(&mut self) {}
@@ -120,19 +135,8 @@ pub trait OwnRecovery: Debug + DynClone + Send + Sync {
     /// How long to wait for an ack from now on; `None` if no timer runs.
     fn rto(&self, flight: &Flight) -> Option<Time>;
 
-    /// No ack has come in time. [`Tries`] count it already.
+    /// No ack has come in time. The course counts it already.
     fn on_timeout(&mut self, flight: &mut Flight) -> TimedOut;
-
-    /// Timeouts so far.
-    fn tries(&self) -> &Tries;
-
-    /// As `tries`, to be changed.
-    fn tries_mut(&mut self) -> &mut Tries;
-
-    /// The byte behind everything in flight.
-    fn sent_to(&self, board: &Scoreboard) -> u64 {
-        board.nxt
-    }
 
     /// The most bytes in flight, whatever the window is.
     fn most(&self) -> u64 {
@@ -140,12 +144,12 @@ pub trait OwnRecovery: Debug + DynClone + Send + Sync {
     }
 
     /// Bytes in flight.
-    fn in_flight(&self, board: &Scoreboard) -> u64 {
-        self.sent_to(board) - board.una
+    fn in_flight(&self, board: &Scoreboard, course: &Course) -> u64 {
+        course.sent_to - board.una
     }
 
     /// Whether a segment that begins here and has arrived is left out, although no ack has told so.
-    fn leaves_out(&self, _board: &Scoreboard, _seq: u64) -> bool {
+    fn leaves_out(&self, _board: &Scoreboard, _course: &Course, _seq: u64) -> bool {
         false
     }
 

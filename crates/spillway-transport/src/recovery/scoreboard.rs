@@ -57,6 +57,11 @@ impl Scoreboard {
         self.una + self.sacked.bytes()
     }
 
+    /// The ranges that have arrived behind a gap, in increasing order.
+    pub fn sacked(&self) -> &[Range] {
+        self.sacked.as_slice()
+    }
+
     /// Bytes that have arrived behind a gap.
     pub fn sacked_bytes(&self) -> u64 {
         self.sacked.bytes()
@@ -117,6 +122,11 @@ impl Scoreboard {
     #[cold]
     pub fn take(&mut self, blocks: &SackBlocks, dupthresh: u32) {
         self.take_quietly(blocks);
+        self.infer_losses(dupthresh);
+    }
+
+    /// Infers losses from what has arrived behind gaps.
+    pub fn infer_losses(&mut self, dupthresh: u32) {
         // Data is lost if `dupthresh` ranges, or more than `dupthresh` - 1 segments' bytes, have
         // arrived behind it (IsLost).
         let enough = u64::from(dupthresh - 1) * self.mss;

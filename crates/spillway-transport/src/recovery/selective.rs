@@ -16,7 +16,7 @@
 //!   packets in flight the timeout is short (`rto_low`). If more packets are in flight when it
 //!   expires, it is extended to `rto_high`.
 
-use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut, Tries};
+use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut};
 use super::scoreboard::Scoreboard;
 use super::{Kind, Settings};
 use crate::Access;
@@ -91,7 +91,6 @@ struct Selective {
     is_recovering: bool,
     /// Where the recovery ends.
     recover: u64,
-    tries: Tries,
 }
 
 impl Selective {
@@ -105,7 +104,6 @@ impl Selective {
             few: 0,
             is_recovering: false,
             recover: 0,
-            tries: Tries::default(),
         }
     }
 
@@ -141,26 +139,15 @@ impl OwnRecovery for Selective {
         self.few = irn.few_packets * mss;
     }
 
-    fn begin_next(&mut self, _first: u64) {
-        self.is_recovering = false;
-        (self.tries.in_a_row, self.tries.after_timeout) = (0, false);
-    }
-
     fn on_ack(&mut self, flight: &mut Flight, ack: &OwnAck) -> Reaction {
         let board = &mut *flight.board;
-        if ack.acked > 0 {
-            self.tries.in_a_row = 0;
+        if ack.sack.is_some() {
+            board.infer_losses(1);
         }
-        if let Some(blocks) = ack.sack {
-            board.take(blocks, 1);
-        }
-        if self.is_recovering && board.una >= self.recover {
-            self.is_recovering = false;
-            board.end_repair();
-        }
+        self.is_recovering &= board.una < self.recover;
         if !self.is_recovering && ack.sack.is_some() && board.has_gap() {
             self.begin_recovery(board);
-            self.tries.after_timeout = false;
+            flight.course.after_timeout = false;
             board.lose_head(self.recover);
         }
         Reaction { tells: true, restarts: true }
@@ -194,14 +181,6 @@ impl OwnRecovery for Selective {
             board.lose_head(self.recover)
         }
         TimedOut::WAITS
-    }
-
-    fn tries(&self) -> &Tries {
-        &self.tries
-    }
-
-    fn tries_mut(&mut self) -> &mut Tries {
-        &mut self.tries
     }
 
     fn most(&self) -> u64 {

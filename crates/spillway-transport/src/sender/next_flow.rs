@@ -32,14 +32,14 @@ impl Sender {
         self.forget_losses();
         self.phase = Phase::first(transport);
         (self.retransmitted_packets, self.timeout_repairs, self.timeouts) = (0, 0, 0);
-        self.recovery.begin_next(first);
+        self.recovery.begin_next(first, access);
         self.control.on_idle(idle);
         let restart = match transport.connections {
             Connections::Open { restart } => restart,
             Connections::Own => Restart::Never,
         };
         let timeout = match &self.recovery {
-            Recovery::Own(own) => Some(own.idle_timeout()),
+            Recovery::Own(own) => Some(own.rules.idle_timeout()),
             _ => None,
         };
         let is_idle = || idle > timeout.unwrap_or_else(|| self.rtt.timeout(&transport.rto));

@@ -1,26 +1,27 @@
 //! A sender whose recovery chooses every segment itself. No loss cuts its window, but a timeout may.
 
 use super::{AckSegment, Piece, Recovery, Sender};
-use crate::recovery::{Flight, OwnAck, OwnRecovery, Tries};
+use crate::recovery::{Flight, Own, OwnAck};
 use crate::window::{Ack, CongestionControl};
 use spillway_engine::Time;
 
-/// The recovery of such a sender, and what it sees. They are distinct parts of the sender.
+/// The rules of such a sender, and what they see. They are distinct parts of the sender.
 macro_rules! own {
     ($sender:ident) => {{
         let Recovery::Own(own) = &mut $sender.recovery else {
             unreachable!("only a sender in this phase is asked")
         };
         let Sender { board, window, size, .. } = $sender;
-        (own, Flight { board, window, size: *size })
+        let Own { rules, course } = &mut **own;
+        (rules, Flight { board, window, size: *size, course })
     }};
 }
 
 impl Sender {
     /// Its recovery, if that chooses every segment itself.
-    fn own(&self) -> Option<&dyn OwnRecovery> {
+    pub(super) fn own(&self) -> Option<&Own> {
         match &self.recovery {
-            Recovery::Own(own) => Some(&**own),
+            Recovery::Own(own) => Some(own),
             _ => None,
         }
     }
@@ -32,8 +33,15 @@ impl Sender {
         if acked > 0 {
             self.board.acknowledge(ack.seq);
         }
-        let (own, mut flight) = own!(self);
-        let reaction = own.on_ack(&mut flight, &OwnAck { seq: ack.seq, acked, sack: ack.sack });
+        let (rules, mut flight) = own!(self);
+        if acked > 0 {
+            flight.course.sent_to = flight.course.sent_to.max(ack.seq);
+            flight.course.in_a_row = 0;
+        }
+        if let Some(blocks) = ack.sack.filter(|_| rules.in_order().is_none()) {
+            flight.board.take_quietly(blocks);
+        }
+        let reaction = rules.on_ack(&mut flight, &OwnAck { seq: ack.seq, acked, sack: ack.sack });
         self.rtt.sample(now - ack.sent_at);
         if reaction.tells {
             self.tell_control(&Ack {
@@ -66,61 +74,57 @@ impl Sender {
 
     /// The byte behind everything in flight.
     pub(super) fn sent_by_own(&self) -> u64 {
-        self.own().map_or(self.board.nxt, |own| own.sent_to(&self.board))
+        self.own().map_or(self.board.nxt, |own| own.course.sent_to)
     }
 
     /// The most bytes in flight, whatever the window is.
     pub(super) fn most_by_own(&self) -> u64 {
-        self.own().map_or(u64::MAX, |own| own.most())
-    }
-
-    /// Timeouts so far.
-    pub(super) fn tries(&self) -> Option<&Tries> {
-        self.own().map(|own| own.tries())
+        self.own().map_or(u64::MAX, |own| own.rules.most())
     }
 
     /// Starts the timer, or stops it if there is nothing to wait for.
     pub(super) fn set_timer_by_own(&mut self, now: Time) {
-        let (own, flight) = own!(self);
-        own.tries_mut().since = now;
-        self.deadline = own.rto(&flight).map_or(Time::MAX, |rto| now.saturating_add(rto));
+        let (rules, flight) = own!(self);
+        flight.course.since = now;
+        self.deadline = rules.rto(&flight).map_or(Time::MAX, |rto| now.saturating_add(rto));
     }
 
     /// Whether the window allows a segment, whatever the pace is.
     pub(super) fn has_piece_by_own(&mut self) -> bool {
-        let (own, flight) = own!(self);
-        own.next(&flight).is_some()
+        let (rules, flight) = own!(self);
+        rules.next(&flight).is_some()
     }
 
     /// The next segment, if the window allows one.
     pub(super) fn piece_by_own(&mut self) -> Option<Piece> {
-        let (own, mut flight) = own!(self);
-        let Some((seq, end)) = own.next(&flight) else {
-            own.on_stopped();
+        let (rules, mut flight) = own!(self);
+        let Some((seq, end)) = rules.next(&flight) else {
+            rules.on_stopped();
             return None;
         };
-        own.on_sent(&mut flight, (seq, end));
-        let again = seq < self.board.nxt;
-        self.board.nxt = self.board.nxt.max(end);
+        rules.on_sent(&mut flight, (seq, end));
+        let Flight { board, course, .. } = flight;
+        let again = seq < board.nxt;
+        board.nxt = board.nxt.max(end);
+        course.sent_to = course.sent_to.max(end);
         self.retransmitted_packets += u32::from(again);
-        self.timeout_repairs += u32::from(again && own.tries().after_timeout);
+        self.timeout_repairs += u32::from(again && course.after_timeout);
         Some(Piece { seq, payload: (end - seq) as u32, again })
     }
 
     /// The timer has expired. Returns a probe, if that is all that is sent.
     pub(super) fn on_timeout_by_own(&mut self, now: Time) -> Option<Piece> {
-        let (own, mut flight) = own!(self);
-        let due = own.rto(&flight).map_or(now, |rto| own.tries().since.saturating_add(rto));
+        let (rules, mut flight) = own!(self);
+        let due = rules.rto(&flight).map_or(now, |rto| flight.course.since.saturating_add(rto));
         if due > now {
             // The timeout is longer than when the timer was set, since more is in flight.
             self.deadline = due;
             return None;
         }
         self.timeouts += 1;
-        let tries = own.tries_mut();
-        tries.in_a_row += 1;
-        tries.after_timeout = true;
-        let follows = own.on_timeout(&mut flight);
+        flight.course.in_a_row += 1;
+        flight.course.after_timeout = true;
+        let follows = rules.on_timeout(&mut flight);
         self.deadline = Time::MAX;
         if follows.cuts {
             self.control.on_timeout(&mut self.window, 0);
@@ -132,7 +136,7 @@ impl Sender {
 
     /// Whether the sender leaves out a segment if it has arrived, although it has not been told so.
     pub fn leaves_out(&self, piece: &Piece) -> bool {
-        self.own().is_some_and(|own| own.leaves_out(&self.board, piece.seq))
+        self.own().is_some_and(|own| own.rules.leaves_out(&self.board, &own.course, piece.seq))
     }
 
     /// A segment that was left out is not sent.
@@ -143,7 +147,7 @@ impl Sender {
 
     /// The bytes of its flow that are left, as a segment states them.
     pub fn remaining(&self, piece: &Piece) -> u64 {
-        let stated = |own: &dyn OwnRecovery| own.remaining(&self.board, piece.seq, self.size);
+        let stated = |own: &Own| own.rules.remaining(&self.board, piece.seq, self.size);
         self.own().map_or(self.size - piece.seq, stated)
     }
 }

@@ -67,6 +67,7 @@ impl Flows {
             rate: fastest,
             base_rtt: least_rtt.max(*base_rtt),
             whole_ns,
+            flow: None,
         };
         let most = access(spillway_topology::base_rtt_at_most(topology, full_packet));
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
