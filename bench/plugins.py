@@ -45,6 +45,7 @@ CASES: list[tuple[str, str, type[Plugin]]] = [
     ("switch.aqm", "ecn", load(f"{EXAMPLES}/my_ecn.py:MyEcn")),
     ("switch.scheduling", "dwrr", load(f"{EXAMPLES}/my_dwrr.py:MyDwrr")),
     ("transport.kind", "dctcp", load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")),
+    ("transport.recovery", "go-back-n", load(f"{EXAMPLES}/my_go_back_n.py:MyGoBackN")),
     ("transport.tagging", "pias", load(f"{EXAMPLES}/my_pias.py:MyPias")),
 ]
 
@@ -88,7 +89,7 @@ def main() -> None:
         ratio = statistics.median(times[plugin.id]) / statistics.median(times[built_in])
         hops = theirs.summary["packet_hops"]
         print(
-            f"{built_in:6} {spread(times[built_in])}  {plugin.id:9} {spread(times[plugin.id])}"
+            f"{built_in:9} {spread(times[built_in])}  {plugin.id:12} {spread(times[plugin.id])}"
             f"  {ratio:.1f} times  {hops:,} packet-hops"
         )
 

@@ -15,7 +15,10 @@ from spillway.plugins import (
     CongestionControl,
     Departure,
     Drop,
+    Flight,
     PushOut,
+    Reaction,
+    Recovery,
     Scheduler,
     Sharing,
     Tagger,
@@ -32,6 +35,7 @@ MyLqd = load(f"{EXAMPLES}/my_lqd.py:MyLqd")
 MyEcn = load(f"{EXAMPLES}/my_ecn.py:MyEcn")
 MyDctcp = load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")
 MyPias = load(f"{EXAMPLES}/my_pias.py:MyPias")
+MyGoBackN = load(f"{EXAMPLES}/my_go_back_n.py:MyGoBackN")
 MyDwrr = load(f"{EXAMPLES}/my_dwrr.py:MyDwrr")
 MyPowerTcp = load(f"{EXAMPLES}/my_powertcp.py:MyPowerTcp")
 
@@ -665,3 +669,240 @@ class KeepsAccounts(MyStrict):
 
     id = "keeps-accounts"
     keeps_accounts = True
+
+
+class MySelective(Recovery):
+    """IRN: receivers tell of gaps, and only what is missing is sent again."""
+
+    id = "my-selective"
+    bdps: float = 1.0
+    low_us: float = 100.0
+    high_us: float = 320.0
+    takes_all: bool = False
+
+    def start(self, mss, access):
+        bdp = access.rate_bps * access.base_rtt_ps // 8_000_000_000_000
+        self.max_in_flight = int(self.bdps * bdp)
+        self.few = 3 * mss
+        self.recover = None
+
+    def _begin(self, flight):
+        self.recover = flight.nxt
+        flight.begin_repair()
+
+    def _lost(self, flight):
+        return None if self.recover is None else flight.next_lost()
+
+    def next_segment(self, flight: Flight):
+        lost = self._lost(flight)
+        if lost is not None:
+            return flight.allowed(lost)
+        return flight.allowed(flight.segment(flight.nxt), self.max_in_flight)
+
+    def on_sent(self, flight, seq, end):
+        if self._lost(flight) == (seq, end):
+            flight.repaired(end)
+
+    def on_ack(self, flight, seq, acked, blocks):
+        if self.recover is not None and flight.una >= self.recover:
+            self.recover = None
+        if blocks and flight.arrived:
+            flight.lose_to(flight.arrived[-1][0])
+            if self.recover is None:
+                self._begin(flight)
+                flight.after_timeout = False
+                flight.lose_to(min(flight.una + flight.mss, self.recover))
+        return Reaction()
+
+    def shortest_timeout_ps(self, base_rtt_ps):
+        return round(min(self.low_us, self.high_us) * 1e6)
+
+    def timeout_ps(self, flight):
+        in_flight = flight.nxt - flight.una
+        us = self.low_us if in_flight <= self.few else self.high_us
+        return round(us * 1e6) if in_flight else None
+
+    def on_timeout(self, flight):
+        self._begin(flight)
+        flight.lose_to(flight.nxt if self.takes_all else min(flight.una + flight.mss, flight.nxt))
+        return False
+
+
+class StopAndWait(Recovery):
+    """Sends a segment when nothing is in flight; the timeout sends it again and cuts the window."""
+
+    id = "stop-and-wait"
+    tells = "ranges"
+    told: ClassVar[list[tuple]] = []
+
+    def begin_next(self, first):
+        self.told.append(("begins", first))
+
+    def next_segment(self, flight):
+        assert flight.size is not None and not flight.arrived
+        return flight.missing_from(flight.una) if flight.sent_to == flight.una else None
+
+    def on_stopped(self):
+        self.told.append(("stops",))
+
+    def timeout_ps(self, flight):
+        assert flight.timeouts_in_a_row == 0 or flight.cwnd == flight.mss
+        return 1_000_000_000
+
+    def on_timeout(self, flight):
+        self.told.append(("waits", flight.una, flight.timeouts_in_a_row, flight.after_timeout))
+        flight.sent_to = flight.una
+        return True
+
+
+class NeverTells(MyGoBackN):
+    """Go-back-N whose congestion controller hears of no ack."""
+
+    id = "never-tells"
+
+    def on_ack(self, flight, seq, acked, blocks):
+        super().on_ack(flight, seq, acked, blocks)
+        return Reaction(tells=False)
+
+
+class WrongSegments(MyGoBackN):
+    """Go-back-N that chooses as it is told from the third segment on."""
+
+    id = "wrong-segments"
+    how: str = ""
+
+    def next_segment(self, flight):
+        if flight.nxt < 3 * flight.mss or (flight.size or 0) < 10 * flight.mss:
+            return super().next_segment(flight)
+        return getattr(self, self.how)(flight, flight.nxt, flight.mss)
+
+    def raises(self, flight, nxt, mss):
+        raise RuntimeError("no segment")
+
+    def says_a_number(self, flight, nxt, mss):
+        return nxt
+
+    def says_three_numbers(self, flight, nxt, mss):
+        return nxt, mss, mss
+
+    def is_negative(self, flight, nxt, mss):
+        return -1, mss
+
+    def leaves_a_hole(self, flight, nxt, mss):
+        return nxt + mss, nxt + 2 * mss
+
+    def is_too_long(self, flight, nxt, mss):
+        return nxt, nxt + 2 * mss
+
+    def is_crooked(self, flight, nxt, mss):
+        return nxt - 1, nxt - 1 + mss
+
+    def repeats_itself(self, flight, nxt, mss):
+        return flight.segment(flight.una)
+
+    def repeats_by_turns(self, flight, nxt, mss):
+        self.turn = not getattr(self, "turn", False)
+        return flight.segment(nxt - mss if self.turn else nxt - 2 * mss)
+
+    def asks_for_nothing_sent(self, flight, nxt, mss):
+        return flight.segment(nxt + mss)
+
+    def asks_behind_the_end(self, flight, nxt, mss):
+        return flight.allowed((nxt, 10**15))
+
+    def goes_beyond(self, flight, nxt, mss):
+        flight.sent_to = nxt + 1
+
+    def loses_what_was_not_sent(self, flight, nxt, mss):
+        flight.lose_to(nxt + 1)
+
+    def repairs_what_was_not_sent(self, flight, nxt, mss):
+        flight.repaired(nxt + 1)
+
+
+class FailsLater(MyGoBackN):
+    """Go-back-N that serves one flow of a connection."""
+
+    id = "fails-later"
+
+    def begin_next(self, first):
+        raise RuntimeError("the next flow")
+
+
+class Stops(Recovery):
+    """Sends nothing at all."""
+
+    id = "stops"
+
+    def next_segment(self, flight):
+        return None
+
+
+class NoEnd(Recovery):
+    """Sends new data without end, whatever the window is."""
+
+    id = "no-end"
+
+    def next_segment(self, flight):
+        return flight.segment(flight.nxt)
+
+
+class WrongAnswers(MyGoBackN):
+    """Go-back-N with answers of the wrong kind."""
+
+    id = "wrong-answers"
+    hook: str = ""
+    short: int = 0
+
+    def on_ack(self, flight, seq, acked, blocks):
+        reaction = super().on_ack(flight, seq, acked, blocks)
+        return None if self.hook == "on_ack" else reaction
+
+    def on_sent(self, flight, seq, end):
+        return seq if self.hook == "on_sent" else None
+
+    def on_stopped(self):
+        return 0 if self.hook == "on_stopped" else None
+
+    def timeout_ps(self, flight):
+        return self.short if self.hook == "timeout_ps" else super().timeout_ps(flight)
+
+    def on_timeout(self, flight):
+        super().on_timeout(flight)
+        return None if self.hook == "on_timeout" else False
+
+    def shortest_timeout_ps(self, base_rtt_ps):
+        return "1ms" if self.hook == "shortest_timeout_ps" else super().shortest_timeout_ps(0)
+
+
+class WrongRecovery(MyGoBackN):
+    """Go-back-N whose facts the tests make wrong."""
+
+    id = "wrong-recovery"
+
+
+class StartsWrong(Recovery):
+    """Refuses parameters, or starts with a bound that is none."""
+
+    id = "starts-wrong"
+    depth: int = 0
+
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        if self.depth < 0:
+            raise ValueError("depth must not be negative")
+
+    def start(self, mss, access):
+        self.max_in_flight = "1bdp"
+
+    def next_segment(self, flight):
+        raise AssertionError
+
+
+class NoSegment(Recovery):
+    """Hears of acks and chooses nothing."""
+
+    id = "no-segment"
+
+    def on_stopped(self):
+        raise AssertionError

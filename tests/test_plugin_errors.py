@@ -172,7 +172,7 @@ def test_a_plug_in_that_no_variant_names(command):
         (
             f"{plugins.HERE}:Plain",
             "Plain is no plug-in",
-            "Sharing, Aqm, Scheduler, CongestionControl and",
+            "Sharing, Aqm, Scheduler, CongestionControl, Recovery and",
         ),
         (
             f"{plugins.HERE}:NoHooks",

@@ -1,4 +1,4 @@
-"""Plug-ins: a sharing policy, an AQM, a scheduler, a congestion controller or a tagger as a class.
+"""Plug-ins: sharing policies, AQMs, schedulers, congestion controllers, loss recoveries, taggers.
 
     from spillway.plugins import Sharing
 
@@ -10,9 +10,9 @@
 
     spillway.run("credence", plugins=[Half], set=["switch.sharing=half"])
 
-A class derives from `Sharing`, `Aqm`, `Scheduler`, `CongestionControl` or `Tagger` and has an `id`,
-by which scenarios name it. Its annotated attributes are its parameters: keys of the scenario, with
-defaults.
+Each is a class that derives from `Sharing`, `Aqm`, `Scheduler`, `CongestionControl`, `Recovery` or
+`Tagger` and has an `id`, by which scenarios name it. Its annotated attributes are its parameters:
+keys of the scenario, with defaults.
 """
 
 from spillway.base.core import (
@@ -23,15 +23,25 @@ from spillway.base.core import (
     Buffer,
     Departure,
     Drop,
+    Flight,
     Hop,
     Packet,
     PushOut,
+    Reaction,
     Switch,
     Verdict,
     Waiting,
     Window,
 )
-from spillway.plugins.base import Aqm, CongestionControl, Plugin, Scheduler, Sharing, Tagger
+from spillway.plugins.base import (
+    Aqm,
+    CongestionControl,
+    Plugin,
+    Recovery,
+    Scheduler,
+    Sharing,
+    Tagger,
+)
 from spillway.plugins.description import Description, describe, describe_all
 from spillway.plugins.files import Plugins, load, plugins_of
 
@@ -46,11 +56,14 @@ __all__ = [
     "Departure",
     "Description",
     "Drop",
+    "Flight",
     "Hop",
     "Packet",
     "Plugin",
     "Plugins",
     "PushOut",
+    "Reaction",
+    "Recovery",
     "Scheduler",
     "Sharing",
     "Switch",

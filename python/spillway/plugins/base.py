@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from spillway.base.core import (
     Access,
@@ -20,8 +20,10 @@ from spillway.base.core import (
     Buffer,
     Departure,
     Drop,
+    Flight,
     Packet,
     PushOut,
+    Reaction,
     Switch,
     Verdict,
     Waiting,
@@ -273,6 +275,98 @@ class CongestionControl(Plugin):
         window.halve(in_flight)
 
 
+class Recovery(Plugin):
+    """Finds and repairs a flow's losses: it chooses every segment that is sent.
+
+    The sender keeps what was sent and what has arrived, tells the congestion controller of acks,
+    counts timeouts, and runs the timer. No loss cuts the window.
+    """
+
+    tells: Annotated[
+        Literal["packet", "ranges", "duplicates"],
+        "what acks tell of data behind a gap: the packet that they answer, if it lies behind one "
+        "(the ack is then a NACK); up to three ranges; or before them what has arrived twice",
+    ] = "packet"
+    in_order: Annotated[
+        bool,
+        "whether receivers accept only the packet that they expect, and discard what comes too "
+        "early with a NACK",
+    ] = False
+    nack_interval_ps: Annotated[
+        int, "with `in_order`: after how long a receiver tells of the same gap again"
+    ] = 500_000_000
+    answers_old: Annotated[
+        bool, "with `in_order`: whether a packet that has arrived before is acknowledged"
+    ] = True
+    max_in_flight: Annotated[
+        int | None,
+        "the most that `next_segment` lets be in flight, whatever the window is, as it is set by "
+        "the end of `start`; where receivers delay acks, senders ask for acks by it. `None` for "
+        "no bound",
+    ] = None
+
+    def start(self, mss: int, access: Access) -> None:
+        """The first flow of a connection begins, in segments of `mss` bytes.
+
+        `tells` and what belongs to `in_order` are asked for before, of an object with the same
+        parameters.
+        """
+
+    def begin_next(self, first: int) -> None:
+        """The next flow of the connection begins with this byte; all before is acknowledged."""
+
+    def next_segment(self, flight: Flight) -> tuple[int, int] | None:
+        """The segment that is sent next, new or again; `None` if none may be sent now.
+
+        It begins at a multiple of the payload of a full segment, and is as long as
+        `flight.segment` tells. New data follow in order. It is asked until it says `None`, and may
+        be asked without anything being sent, so it must change nothing.
+        """
+        raise NotImplementedError
+
+    def on_sent(self, flight: Flight, seq: int, end: int) -> None:
+        """The segment that was chosen is sent; `flight` does not count it yet."""
+
+    def on_stopped(self) -> None:
+        """No segment may be sent now: `next_segment` has said `None`."""
+
+    def on_ack(
+        self, flight: Flight, seq: int, acked: int, blocks: list[tuple[int, int]]
+    ) -> Reaction:
+        """An ack of all before `seq` has come, which is the first for `acked` bytes.
+
+        It tells that the ranges `blocks` have arrived behind a gap. `flight` counts all this
+        already, without the range of a NACK with `in_order`, which was discarded. Without this hook
+        and with `Reaction()` the congestion controller is told of the ack, and the timer restarts;
+        `Reaction(tells=False, restarts=False)` avoids both.
+        """
+        raise NotImplementedError
+
+    def timeout_ps(self, flight: Flight) -> int | None:
+        """How long to wait for an ack from now on; `None` if no timer runs, as without this hook.
+
+        It is asked when the timer starts, and again when it expires: the timer goes on if the
+        answer has grown.
+        """
+        raise NotImplementedError
+
+    def on_timeout(self, flight: Flight) -> bool:
+        """No ack has come in time.
+
+        `True` cuts the window to a segment, and restarts the timer at once. Otherwise the next
+        segment that is sent starts it.
+        """
+        raise NotImplementedError
+
+    def shortest_timeout_ps(self, base_rtt_ps: int) -> int | None:
+        """The shortest timeout with this base RTT; `None` for none.
+
+        It depends on parameters alone, and is also asked before `start`: a scenario is refused in
+        which no ack could come in time. A connection that is idle for longer counts as idle.
+        """
+        raise NotImplementedError
+
+
 class Tagger(Plugin):
     """Gives every data packet a level when it is sent.
 
@@ -333,6 +427,7 @@ ROOMS: Mapping[str, Room] = {
     ),
     "scheduling": Room(Scheduler, ("select", "choose"), "switch.scheduling", "each switch"),
     "transport": Room(CongestionControl, ("on_ack",), "transport.kind", "each flow"),
+    "recovery": Room(Recovery, ("next_segment",), "transport.recovery", "each connection"),
     "tagging": Room(
         Tagger, ("level",), "transport.tagging", "each `[transport]` or traffic that names it"
     ),

@@ -103,11 +103,15 @@ class Description:
             for parameter in self.parameters
         }
 
-    def make(self, path: str, values: Mapping[str, Any], start: tuple[Any, ...]) -> Plugin:
-        """A started object with these parameters, which it may refuse with a `ValueError`."""
+    def make(self, path: str, values: Mapping[str, Any], start: tuple[Any, ...] | None) -> Plugin:
+        """An object with these parameters, which it may refuse with a `ValueError`.
+
+        It is started with the arguments `start`, unless that is `None`.
+        """
         try:
             made = self.plugin(**values)
-            made.start(*start)  # type: ignore[attr-defined]
+            if start is not None:
+                made.start(*start)  # type: ignore[attr-defined]
         except ValueError as error:
             if not path:
                 raise

@@ -53,7 +53,7 @@ def attributes(base: type[Plugin], own: bool = False) -> list[dict[str, Any]]:
         inner = get_args(hint)[0] if get_origin(hint) is ClassVar else hint
         if get_origin(inner) is Annotated and (not own or name in vars(base)):
             kind, meaning = get_args(inner)
-            takes = kind.__name__ if isinstance(kind, type) else str(kind)
+            takes = kind.__name__ if isinstance(kind, type) else str(kind).removeprefix("typing.")
             default = repr(getattr(base, name))
             found.append({"name": name, "takes": takes, "default": default, "meaning": meaning})
     return found

@@ -113,7 +113,7 @@ impl Window {
 
 /// The largest window without a pace. With a larger window, an endless flow could go on sending for
 /// ever at one moment.
-const LARGEST_WINDOW: u64 = 1 << 32;
+pub const LARGEST_WINDOW: u64 = 1 << 32;
 
 fn bounded(window: window::Window) -> PyResult<window::Window> {
     if window.pace > 0 || window.cwnd <= LARGEST_WINDOW {
@@ -201,6 +201,13 @@ pub struct Access {
     /// The round trip of the empty network. With `knows_base_rtt`, the round trip of the flow's own
     /// path, unless the scenario asks for that of the network.
     base_rtt_ps: u64,
+}
+
+impl Access {
+    pub fn of(access: &spillway_transport::Access) -> Access {
+        let &spillway_transport::Access { rate, base_rtt, .. } = access;
+        Access { rate_bps: rate.bits_per_second(), base_rtt_ps: base_rtt.ps() }
+    }
 }
 
 unchanging!(Hop, Ack, Access);
@@ -320,12 +327,8 @@ impl ControlMaker for Maker {
         let mut instance = self.kind.unbound(None);
         Python::attach(|py| {
             let made = Py::new(py, Window(*window)).and_then(|view| {
-                let access = Access {
-                    rate_bps: access.rate.bits_per_second(),
-                    base_rtt_ps: access.base_rtt.ps(),
-                };
-                let start = (view.clone_ref(py), access).into_pyobject(py)?;
-                self.kind.make(py, &mut instance, "", self.values.bind(py), start)?;
+                let start = (view.clone_ref(py), Access::of(access)).into_pyobject(py)?;
+                self.kind.make(py, &mut instance, "", self.values.bind(py), Some(start))?;
                 *window = bounded(view.bind(py).try_borrow()?.0)?;
                 Ok(view)
             });

@@ -7,6 +7,15 @@ use spillway_engine::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// What an instance of a plug-in is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// The switch or host with this number.
+    Node(u32),
+    /// The flow with this number.
+    Flow(u32),
+}
+
 /// Where an exception was raised.
 #[derive(Clone, Debug)]
 pub struct Origin {
@@ -14,8 +23,8 @@ pub struct Origin {
     pub plugin: String,
     /// The hook that was called.
     pub hook: &'static str,
-    /// The number of the switch or host that it was called for; `None` for a flow.
-    pub place: Option<u32>,
+    /// What it was called for, if that is known.
+    pub place: Option<Place>,
 }
 
 /// The first exception of all plug-ins in a run. After an exception no hook is called.
@@ -49,8 +58,12 @@ impl Failure {
         if error.is_instance_of::<PyKeyboardInterrupt>(py) || errors::is_wrong_setting(py, &error) {
             return Some(error);
         }
-        let place = place.and_then(|place| places.get(place as usize));
-        let place = place.map(|name| format!(" at {name}")).unwrap_or_default();
+        let place = match place {
+            Some(Place::Node(node)) => places.get(node as usize).map(|name| format!(" at {name}")),
+            Some(Place::Flow(flow)) => Some(format!(" of flow {flow}")),
+            None => None,
+        };
+        let place = place.unwrap_or_default();
         let when = match time {
             Some(time) => format!("at simulated time {time}"),
             None => "before the run".into(),

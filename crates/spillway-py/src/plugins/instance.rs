@@ -1,7 +1,7 @@
 //! An instance of a plug-in. Its hooks are looked up only once.
 
 use super::copying;
-use super::failure::{Failure, Origin};
+use super::failure::{Failure, Origin, Place};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -46,6 +46,12 @@ hooks! {
     Select "select",
     Choose "choose",
     Quantum "quantum",
+    NextSegment "next_segment",
+    TimeoutPs "timeout_ps",
+    OnSent "on_sent",
+    OnStopped "on_stopped",
+    BeginNext "begin_next",
+    ShortestTimeoutPs "shortest_timeout_ps",
 }
 
 impl Hook {
@@ -69,7 +75,8 @@ impl<T: for<'py> PyCallArgs<'py>> Arguments for T {}
 #[derive(Debug)]
 pub struct Instance {
     plugin: Arc<str>,
-    place: Option<u32>,
+    /// What it is for, if errors are to name it.
+    pub place: Option<Place>,
     failure: Arc<Failure>,
     /// The object; `None` if it could not be made.
     object: Option<Py<PyAny>>,
@@ -97,7 +104,7 @@ impl Clone for Instance {
 
 impl Instance {
     /// An instance without hooks, for a plug-in that could not be made.
-    pub fn none(plugin: &Arc<str>, place: Option<u32>, failure: &Arc<Failure>) -> Instance {
+    pub fn none(plugin: &Arc<str>, place: Option<Place>, failure: &Arc<Failure>) -> Instance {
         let bound = Hook::ALL.iter().map(|_| None).collect();
         Instance { plugin: plugin.clone(), place, failure: failure.clone(), object: None, bound }
     }

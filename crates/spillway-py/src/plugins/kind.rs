@@ -1,6 +1,6 @@
 //! A plug-in's class as a kind of algorithm.
 
-use super::failure::{Failure, Origin};
+use super::failure::{Failure, Origin, Place};
 use super::instance::Instance;
 use super::policy::Policy;
 use super::scheduler::Scheduler;
@@ -79,18 +79,19 @@ impl Kind {
     }
 
     /// An instance whose hooks are not bound yet.
-    pub fn unbound(&self, place: Option<u32>) -> Instance {
+    pub fn unbound(&self, place: Option<Place>) -> Instance {
         Instance::none(&self.id, place, &self.failure)
     }
 
-    /// A new object of the class, after its `start` has been called, with its hooks.
+    /// A new object of the class with its hooks. Its `start` has been called, if there is something
+    /// to start it with.
     pub fn make<'py>(
         &self,
         py: Python<'py>,
         instance: &mut Instance,
         path: &str,
         values: &Bound<'py, PyDict>,
-        start: Bound<'py, PyTuple>,
+        start: Option<Bound<'py, PyTuple>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let object = self.description.bind(py).call_method1("make", (path, values, start))?;
         instance.bind(&object, &self.hooks)?;
@@ -163,13 +164,13 @@ impl Params {
     ) -> P {
         let Params { kind, path, values } = self;
         Python::attach(|py| {
-            let mut instance = kind.unbound(Some(environment.switch));
+            let mut instance = kind.unbound(Some(Place::Node(environment.switch)));
             let start = (Switch::of(environment),).into_pyobject(py);
-            let object =
-                start.and_then(|start| kind.make(py, &mut instance, path, values.bind(py), start));
+            let object = start
+                .and_then(|start| kind.make(py, &mut instance, path, values.bind(py), Some(start)));
             object.and_then(|object| of(&object, instance, environment)).unwrap_or_else(|error| {
                 kind.fail(error);
-                failed(kind.unbound(Some(environment.switch)))
+                failed(kind.unbound(Some(Place::Node(environment.switch))))
             })
         })
     }

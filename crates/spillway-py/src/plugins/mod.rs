@@ -10,6 +10,7 @@ mod failure;
 mod instance;
 mod kind;
 mod policy;
+mod recovery;
 mod scheduler;
 mod tagger;
 mod views;
@@ -22,6 +23,7 @@ use control::Controller;
 use instance::Hook;
 use kind::{Kind, PolicyKind};
 use pyo3::prelude::*;
+use recovery::RecoveryKind;
 use spillway_net::extensions::Extensions;
 use std::sync::Arc;
 use tagger::TaggerKind;
@@ -50,6 +52,7 @@ impl Plugins {
                 "sharing" => extensions.sharing.push(Arc::new(PolicyKind(kind.clone()))),
                 "aqm" => extensions.aqm.push(Arc::new(PolicyKind(kind.clone()))),
                 "scheduling" => extensions.scheduling.push(Arc::new(PolicyKind(kind.clone()))),
+                "recovery" => extensions.hosts.recovery.push(Arc::new(RecoveryKind(kind.clone()))),
                 "tagging" => extensions.hosts.tagging.push(Arc::new(TaggerKind(kind.clone()))),
                 _ => extensions.hosts.transport.push(Arc::new(Controller(kind.clone()))),
             }
@@ -84,6 +87,8 @@ pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<control::Ack>()?;
     module.add_class::<control::Hop>()?;
     module.add_class::<control::Window>()?;
+    module.add_class::<recovery::Flight>()?;
+    module.add_class::<recovery::Reaction>()?;
     module.add_class::<scheduler::Backlog>()?;
     module.add_class::<scheduler::Waiting>()?;
     module.add_class::<tagger::Packet>()?;

@@ -136,7 +136,7 @@ impl TaggerExtension for TaggerKind {
         Python::attach(|py| {
             let values = self.0.values(py, section)?;
             let (path, mut instance) = (section.path().to_string(), self.0.unbound(None));
-            let object = self.0.make(py, &mut instance, &path, &values, PyTuple::empty(py));
+            let object = self.0.make(py, &mut instance, &path, &values, Some(PyTuple::empty(py)));
             match object.and_then(|object| Facts::of(&object)) {
                 Ok(facts) => Ok(Arc::new(PyTagger { instance, facts }) as Arc<dyn Tagger>),
                 Err(error) => {
