@@ -240,8 +240,10 @@ def test_an_interruption_carries_what_there_is():
 def test_a_run_that_takes_too_much_memory_ends_with_an_error(command, tmp_path):
     # Without a folder the tables are kept too: a row of the samples has 32 bytes.
     asked = ["record.queue_interval=10ns", "limits.memory=20MB"]
-    with pytest.raises(spillway.SpillwayError, match=r"take 0\.02 GB: more than limits\.memory"):
+    told = r"take 0\.02 GB: more than limits\.memory"
+    with pytest.raises(spillway.SpillwayError, match=told) as raised:
         spillway.run(TINY, set=asked)
+    assert (raised.value.kind, raised.value.path) == ("limit", "limits.memory")
     options = [part for each in asked for part in ("--set", each)]
     assert command("run", TINY, *options, "--out", "there").status == 0
     little = command("run", TINY, "--set", "limits.memory=2KB", "--out", "here")

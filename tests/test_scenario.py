@@ -346,11 +346,12 @@ def test_any_value_of_a_dict_arrives(seed, drops, name):
         (["switch.sharing=dtt"], "wrong-value", "switch.sharing"),
         (["switch.buffer=much"], "wrong-value", "switch.buffer"),
         (["transport.kind=tcp"], "wrong-value", "transport.kind"),
-        (["stop=1us"], "other", "stop"),
+        (["stop=1us"], "conflict", "stop"),
         (["limits.flows=1"], "limit", "traffic.senders"),
         (["record.queue_interval=1ps"], "limit", "record.queue_interval"),
         (["topology={ kind = 'graph', file = 'none' }"], "file", "topology.file"),
         (["topology={ kind = 'graph' }"], "missing-key", "topology.file"),
+        (["switch.sharing.alpha"], "wrong-value", ""),
     ],
 )
 def test_an_error_says_of_which_kind_it_is_and_of_which_key(sets, kind, path):

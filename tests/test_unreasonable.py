@@ -201,6 +201,7 @@ def test_a_run_that_waits_for_a_dead_link_is_bounded(sharing, record):
     with pytest.raises(spillway.Error, match=r"more often than limits\.samples") as raised:
         spillway.run(scenario)
     assert "set an earlier stop" in str(raised.value.hint)
+    assert (raised.value.kind, raised.value.path) == ("limit", "limits.samples")
 
 
 def test_pages_have_no_control_characters(command, tmp_path):

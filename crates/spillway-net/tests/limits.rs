@@ -4,7 +4,6 @@
 use spillway_engine::Time;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
-use spillway_settings::ErrorKind;
 use std::path::Path;
 
 /// A scenario with a switch and this many hosts, for this long.
@@ -210,21 +209,4 @@ fn a_policy_that_is_woken_all_the_time_is_warned_of() {
                  stop = 10.0001s: ";
     assert!(warnings("9ns").iter().any(|text| text.contains(later)), "{:?}", warnings("9ns"));
     assert!(!warnings("11ns").iter().any(|text| text.contains("woken")));
-}
-
-#[test]
-fn errors_about_limits_and_files_have_their_kinds() {
-    for (text, kind, path) in [
-        (
-            "topology = { kind = \"star\" }\nrecord.queue_interval = \"1ps\"",
-            ErrorKind::Limit,
-            "record.queue_interval",
-        ),
-        ("topology = { kind = \"graph\", file = \"none\" }", ErrorKind::File, "topology.file"),
-        ("topology = { kind = \"graph\" }", ErrorKind::MissingKey, "topology.file"),
-    ] {
-        let given = format!("duration = \"1s\"\n{text}").parse().unwrap();
-        let error = Scenario::read(given, &Sources::of(Path::new(""))).unwrap_err();
-        assert_eq!((error.kind, error.path.as_str()), (kind, path), "{error}");
-    }
 }

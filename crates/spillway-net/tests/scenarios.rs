@@ -2,6 +2,7 @@
 
 use crate::common::{bundled, bundled_folder};
 use spillway_net::scenario::{Scenario, Sources};
+use spillway_settings::ErrorKind;
 use std::path::Path;
 
 fn read(file: &Path, text: &str) -> Scenario {
@@ -142,4 +143,40 @@ fn a_timeout_that_no_ack_can_come_within_is_refused() {
     assert_eq!(read(tight, "").unwrap(), none);
     // A transport that nothing uses is not checked.
     assert_eq!(read("recovery.initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);
+}
+
+#[test]
+fn an_error_has_a_kind_and_a_path() {
+    use ErrorKind::*;
+    let graph = |file: &str| format!("topology = {{ kind = \"graph\"{file} }}");
+    let star = |more: &str| format!("topology = {{ kind = \"star\", hosts = 4 }}\n{more}");
+    let traffic = |kind: &str, more: &str| {
+        star(&format!("[[traffic]]\nname = \"a\"\nkind = \"{kind}\"\n{more}"))
+    };
+    let asks = "interval = \"1ms\"\nsenders = \"any\"\nfan_in = 2\n";
+    let models = "switch.sharing = { kind = \"credence\", model = { leaf9 = \"default\" } }";
+    for (text, kind, path) in [
+        (star("sede = 1"), UnknownKey, "sede"),
+        (star("transport.min_rto = \"1ms\""), UnknownKey, "transport.min_rto"),
+        (star(models), UnknownPlace, "switch.sharing.model"),
+        (star("record.burst_end = 0.5"), UnusedKey, "record.burst_end"),
+        (star("nic.receive_rate = \"9Gbps\""), UnusedKey, "nic.receive_rate"),
+        (graph(""), MissingKey, "topology.file"),
+        (traffic("persistent", ""), MissingKey, "traffic.a.receiver"),
+        (traffic("incast", asks), MissingKey, "traffic.a.burst"),
+        (star("seed = -1"), WrongValue, "seed"),
+        (star("switch.aqm = \"rde\""), WrongValue, "switch.aqm"),
+        (traffic("persistent", "receiver = 4"), WrongValue, "traffic.a.receiver"),
+        (star("stop = \"1us\""), Conflict, "stop"),
+        (star("switch.aqm = { kind = \"red\", min = \"16pkt\" }"), Conflict, "switch.aqm.max"),
+        (star("transport.initial_window = \"1B\""), Conflict, "transport.initial_window"),
+        (graph(", file = \"none\""), File, "topology.file"),
+        (star("switch.aqm = { kind = \"acc\", model = \"none\" }"), File, "switch.aqm.model"),
+        (traffic("flows", "file = \"none\""), File, "traffic.a.file"),
+        (star("record.queue_interval = \"1ps\""), Limit, "record.queue_interval"),
+    ] {
+        let given = format!("duration = \"1s\"\n{text}").parse().unwrap();
+        let error = Scenario::read(given, &Sources::of(Path::new(""))).unwrap_err();
+        assert_eq!((error.kind, error.path.as_str()), (kind, path), "{error}");
+    }
 }

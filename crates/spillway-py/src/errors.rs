@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use spillway_engine::Time;
-use spillway_settings::SettingsError;
+use spillway_settings::{ErrorKind, SettingsError};
 
 /// An error in a setting, as `spillway.base.errors.ScenarioError`.
 pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
@@ -16,23 +16,24 @@ pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
 }
 
 /// Text that is not TOML, from a file if one is given.
-pub fn not_toml(py: Python<'_>, file: Option<&str>, error: &str) -> PyErr {
+pub fn not_toml(py: Python<'_>, file: Option<&str>, error: &SettingsError) -> PyErr {
+    let kind = if file.is_some() { ErrorKind::File } else { error.kind };
     let name = file.unwrap_or("this");
-    let text = format!("{name} is not TOML: {}", error.trim_end());
-    scenario_error(py, text, None, String::new())
+    let problem = format!("{name} is not TOML: {}", error.problem.trim_end());
+    wrong_setting(py, kind.at("", problem))
 }
 
 /// A file with wrong contents.
 pub fn wrong_file(py: Python<'_>, error: &dyn std::fmt::Display) -> PyErr {
-    scenario_error(py, error.to_string(), None, String::new())
+    wrong_setting(py, ErrorKind::File.at("", error.to_string()))
 }
 
 /// A value of a type that scenarios cannot hold.
 pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let kind = value.get_type();
-    let text =
-        format!("{path}: {kind} is not a value; expected text, a number, a flag, a list or a dict");
-    scenario_error(py, text, None, path.into())
+    let problem =
+        format!("{kind} is not a value; expected text, a number, a flag, a list or a dict");
+    wrong_setting(py, ErrorKind::WrongValue.at(path, problem))
 }
 
 /// A simulation or a scenario that has been used already.
@@ -55,7 +56,7 @@ pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
     );
     let hint = "if that is meant, raise limits.memory; without a folder for the results, tables are kept \
                 in memory, too";
-    raise(py, "SpillwayError", (text, hint))
+    raise(py, "SpillwayError", (text, hint, "limits.memory", ErrorKind::Limit.name()))
 }
 
 /// A run that was still not over after the greatest number of samples and wake-ups allowed.
@@ -65,7 +66,7 @@ pub fn too_many_samples(py: Python<'_>, now: Time) -> PyErr {
          policies were woken and samples taken more often than limits.samples"
     );
     let hint = "set an earlier stop, or a longer interval; if that is meant, raise limits.samples";
-    raise(py, "SpillwayError", (text, hint))
+    raise(py, "SpillwayError", (text, hint, "limits.samples", ErrorKind::Limit.name()))
 }
 
 /// An exception raised by a plug-in. Has the text, the plug-in's id, the function called, and the
@@ -83,10 +84,6 @@ pub fn plugin_failed(
 /// Whether an exception is a `ScenarioError`.
 pub fn is_wrong_setting(py: Python<'_>, error: &PyErr) -> bool {
     class(py, "ScenarioError").is_ok_and(|class| error.is_instance(py, class.as_any()))
-}
-
-fn scenario_error(py: Python<'_>, text: String, hint: Option<String>, path: String) -> PyErr {
-    raise(py, "ScenarioError", (text, hint, path))
 }
 
 fn raise<A>(py: Python<'_>, class: &str, arguments: A) -> PyErr

@@ -6,7 +6,7 @@ use crate::scenario::table_of;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError, nearest_name, quantity::Amount};
+use spillway_settings::{ErrorKind, Section, SettingsError, nearest_name, quantity::Amount};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::replay::{Passage, replay};
 use spillway_switch::{Discipline, DisciplineParts, Environment};
@@ -53,7 +53,7 @@ pub fn replayed_marks(
         aqm,
     });
     let marks = py.detach(|| replay(&mut discipline, &passages));
-    let marks = marks.map_err(|misfit| wrong(SettingsError::new("", misfit.to_string())))?;
+    let marks = marks.map_err(|misfit| wrong(ErrorKind::WrongValue.at("", misfit.to_string())))?;
     Ok(Column::of(marks.into_iter().map(u8::from).collect::<Vec<_>>()))
 }
 
@@ -64,7 +64,7 @@ fn read(
 ) -> Result<AqmPolicy, SettingsError> {
     if !AqmPolicy::IDS.contains(&id) {
         let hint = nearest_name(id, AqmPolicy::IDS.iter().copied());
-        return Err(SettingsError::new("", format!("there is no AQM {id:?}")).hint(hint));
+        return Err(ErrorKind::WrongValue.at("", format!("there is no AQM {id:?}")).hint(hint));
     }
     AqmPolicy::read(id, section, environment)
 }

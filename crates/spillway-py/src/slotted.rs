@@ -7,7 +7,7 @@ use crate::scenario::table_of;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section};
 use spillway_slotted as model;
 use spillway_slotted::generators::{GENERATORS, Generator, Setting};
 use spillway_switch::sharing::{Count, Sharing};
@@ -31,7 +31,7 @@ impl Arrivals {
     ) -> PyResult<Arrivals> {
         let (slot, port) = (slot.to_vec(py)?, port.to_vec(py)?);
         let made = py.detach(|| model::Arrivals::of_columns(ports, &slot, &port, slots));
-        let wrong = |error: model::ArrivalsError| SettingsError::new("", error.to_string());
+        let wrong = |error: model::ArrivalsError| ErrorKind::WrongValue.at("", error.to_string());
         made.map(Arrivals).map_err(|error| errors::wrong_setting(py, wrong(error)))
     }
 

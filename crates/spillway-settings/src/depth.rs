@@ -3,7 +3,7 @@
 //! Code that walks through a scenario, or drops it, calls itself at every level of nesting. The
 //! stack is finite.
 
-use crate::error::SettingsError;
+use crate::error::{ErrorKind, SettingsError};
 use toml::{Table, Value};
 
 /// The deepest nesting of tables and lists. Scenarios need very little.
@@ -16,7 +16,7 @@ pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
     }
     // The whole path would not help the user.
     let begin: String = path.chars().take(40).collect();
-    Err(SettingsError::new(format!("{begin}..."), too_deep()))
+    Err(too_deep(&format!("{begin}...")))
 }
 
 /// Reads TOML.
@@ -24,15 +24,20 @@ pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
 /// # Errors
 /// If it is not TOML, or is nested too deeply. The parser has a limit of its own for that, which
 /// applies first.
-pub fn parse(text: &str) -> Result<Table, String> {
+pub fn parse(text: &str) -> Result<Table, SettingsError> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        if error.message().contains("recurs") { too_deep() } else { error.to_string() }
+        if error.message().contains("recurs") {
+            too_deep("")
+        } else {
+            ErrorKind::WrongValue.at("", error.to_string())
+        }
     })?;
-    if table.values().all(|value| is_within(value, MOST)) { Ok(table) } else { Err(too_deep()) }
+    if table.values().all(|value| is_within(value, MOST)) { Ok(table) } else { Err(too_deep("")) }
 }
 
-fn too_deep() -> String {
-    format!("tables and lists stand within one another, more than {MOST} of them")
+fn too_deep(path: &str) -> SettingsError {
+    let problem = format!("tables and lists stand within one another, more than {MOST} of them");
+    ErrorKind::Limit.at(path, problem)
 }
 
 /// Whether nothing in a value is nested within more than `most` tables and lists.
@@ -67,9 +72,9 @@ mod tests {
         for text in [nested(MOST + 1), nested(200), nested(100_000)].concat() {
             let depth = text.matches(['[', '{', '.']).count();
             let error = parse(&text).unwrap_err();
-            assert_eq!(error, expected, "{depth}");
+            assert_eq!(error.to_string(), expected, "{depth}");
         }
-        assert!(parse("a = [1").unwrap_err().contains("line 1"));
+        assert!(parse("a = [1").unwrap_err().problem.contains("line 1"));
         check_depth("a", MOST).unwrap();
         let error = check_depth(&"a.".repeat(10_000), MOST + 1).unwrap_err().to_string();
         assert_eq!(error, format!("{}...: {expected}", "a.".repeat(20)));

@@ -7,7 +7,8 @@ use std::fmt;
 pub enum ErrorKind {
     /// There is no such key, section or element.
     UnknownKey,
-    /// A part of the key's path names a switch, a host or another place that is not there.
+    /// A part of the key's path, or its value, is a name that no switch, host or other place has, or
+    /// that several have.
     UnknownPlace,
     /// The key means something only with another setting, which is missing.
     UnusedKey,
@@ -15,12 +16,12 @@ pub enum ErrorKind {
     MissingKey,
     /// The value is of another type, out of range, or a name that is not known.
     WrongValue,
+    /// The value may be valid, but not together with those of other keys.
+    Conflict,
     /// A file that the key names cannot be read, or has wrong contents.
     File,
     /// More than one of the scenario's limits, or the simulator, allows.
     Limit,
-    /// Anything else: values that do not go together.
-    Other,
 }
 
 impl ErrorKind {
@@ -32,10 +33,15 @@ impl ErrorKind {
             ErrorKind::UnusedKey => "unused-key",
             ErrorKind::MissingKey => "missing-key",
             ErrorKind::WrongValue => "wrong-value",
+            ErrorKind::Conflict => "conflict",
             ErrorKind::File => "file",
             ErrorKind::Limit => "limit",
-            ErrorKind::Other => "other",
         }
+    }
+
+    /// An error of this kind about the key at `path`.
+    pub fn at(self, path: impl Into<String>, problem: impl Into<String>) -> SettingsError {
+        SettingsError { kind: self, path: path.into(), problem: problem.into(), hint: None }
     }
 }
 
@@ -53,17 +59,6 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    /// A problem with the key at `path`.
-    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> SettingsError {
-        let (path, problem) = (path.into(), problem.into());
-        SettingsError { kind: ErrorKind::Other, path, problem, hint: None }
-    }
-
-    /// The same error, of this kind.
-    pub fn of(self, kind: ErrorKind) -> SettingsError {
-        SettingsError { kind, ..self }
-    }
-
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> SettingsError {
         self.hint = Some(hint.into());

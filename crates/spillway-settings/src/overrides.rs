@@ -14,12 +14,12 @@ use toml::{Table, Value};
 pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsError> {
     let Some((path, text)) = assignment.split_once('=') else {
         let problem = format!("{assignment:?} is not of the form key=value");
-        return Err(SettingsError::new("", problem));
+        return Err(ErrorKind::WrongValue.at("", problem));
     };
     let (path, text) = (path.trim(), text.trim());
     let steps: Vec<&str> = path.split('.').collect();
     if steps.iter().any(|step| step.is_empty()) {
-        return Err(SettingsError::new("", format!("{path:?} is not a dotted path")));
+        return Err(ErrorKind::WrongValue.at("", format!("{path:?} is not a dotted path")));
     }
     check_depth(path, steps.len())?;
     if text.is_empty() {
@@ -124,12 +124,11 @@ fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<()
                 _ => {
                     let problem = format!("there is no {first} called {:?}", rest[0]);
                     let valid = format!("valid here: {}", names.join(", "));
-                    Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey).hint(valid))
+                    Err(ErrorKind::UnknownKey.at(path, problem).hint(valid))
                 }
             }
         }
-        _ => Err(SettingsError::new(path, format!("{first} has no keys below it"))
-            .of(ErrorKind::UnknownKey)),
+        _ => Err(ErrorKind::UnknownKey.at(path, format!("{first} has no keys below it"))),
     }
 }
 
@@ -142,9 +141,8 @@ fn set_element(
     rest: &[&str],
     value: Value,
 ) -> Result<(), SettingsError> {
-    let refused = |problem: String, hint: String| {
-        Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey).hint(hint))
-    };
+    let refused =
+        |problem: String, hint: String| Err(ErrorKind::UnknownKey.at(path, problem).hint(hint));
     let Some(Value::Array(list)) = found else {
         let hint = format!("set the whole list first, as in {name}=[1, 2]");
         return refused(format!("there is no list {name} of which to change an element"), hint);
@@ -162,7 +160,7 @@ fn set_element(
         ([], rest, Value::Table(inner)) => set(inner, path, rest, value),
         ([], ..) => {
             let problem = format!("{name}[{place}] has no keys below it");
-            Err(SettingsError::new(path, problem).of(ErrorKind::UnknownKey))
+            Err(ErrorKind::UnknownKey.at(path, problem))
         }
         (deeper, rest, inner) => {
             set_element(Some(inner), path, &format!("{name}[{place}]"), deeper, rest, value)

@@ -157,18 +157,21 @@ impl Section {
         self.given.contains_key(key)
     }
 
-    /// An error about `key`, for checks that need more than one key.
-    pub fn error(&self, key: &str, problem: impl Into<String>) -> SettingsError {
-        SettingsError::new(self.path_of(key), problem)
+    /// An error about `key`.
+    pub fn error(&self, kind: ErrorKind, key: &str, problem: impl Into<String>) -> SettingsError {
+        kind.at(self.path_of(key), problem)
+    }
+
+    /// An error about the value of `key`, which does not go together with those of other keys.
+    pub fn conflict(&self, key: &str, problem: impl Into<String>) -> SettingsError {
+        self.error(ErrorKind::Conflict, key, problem)
     }
 
     /// Refuses keys that mean something only with another setting, such as `counter = "hashes"`.
     pub fn needs(&self, setting: &str, keys: &[&str]) -> Result<()> {
         match keys.iter().find(|key| self.has(key)) {
             None => Ok(()),
-            Some(key) => {
-                Err(self.error(key, format!("it needs {setting}")).of(ErrorKind::UnusedKey))
-            }
+            Some(key) => Err(self.error(ErrorKind::UnusedKey, key, format!("it needs {setting}"))),
         }
     }
 
@@ -515,7 +518,7 @@ impl Section {
         };
         if !ids.clone().any(|id| id == kind) {
             let problem = format!("{kind:?} is not known; expected {takes}");
-            let error = SettingsError::new(path, problem).of(ErrorKind::WrongValue);
+            let error = ErrorKind::WrongValue.at(path, problem);
             return Err(error.hint(nearest_name(&kind, ids)));
         }
         let mut section = Section::new(path, parameters);
@@ -574,8 +577,7 @@ impl Section {
     pub fn finish(self) -> Result<Table> {
         if let Some(key) = self.given.keys().next() {
             let names = self.valid_names();
-            let error =
-                SettingsError::new(self.path_of(key), "unknown key").of(ErrorKind::UnknownKey);
+            let error = ErrorKind::UnknownKey.at(self.path_of(key), "unknown key");
             return Err(error.hint(nearest_name(key, names.iter().map(String::as_str))));
         }
         Ok(self.resolved)
@@ -594,7 +596,7 @@ impl Section {
             Some(value) => value,
             None => {
                 let problem = format!("missing; expected {takes}");
-                return Err(self.error(key, problem).of(ErrorKind::MissingKey));
+                return Err(self.error(ErrorKind::MissingKey, key, problem));
             }
         };
         self.resolved.insert(key.into(), value.clone());
@@ -621,7 +623,7 @@ impl Section {
             Some(text) if is_negative(text) => "must not be negative",
             text => text.and_then(quantity::excess).unwrap_or("is not valid"),
         };
-        self.error(key, format!("{value} {problem}; expected {takes}")).of(ErrorKind::WrongValue)
+        self.error(ErrorKind::WrongValue, key, format!("{value} {problem}; expected {takes}"))
     }
 }
 

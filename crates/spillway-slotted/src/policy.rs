@@ -2,7 +2,7 @@
 
 use crate::environment;
 use crate::generators::Setting;
-use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, Section, SettingsError, nearest_name};
 use spillway_switch::sharing::SharingPolicy;
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ pub fn read_policy(
     if !SharingPolicy::IDS.contains(&id) {
         let problem = format!("there is no algorithm {id:?}");
         let ids = SharingPolicy::IDS.iter().copied();
-        return Err(SettingsError::new("", problem).hint(nearest_name(id, ids)));
+        return Err(ErrorKind::WrongValue.at("", problem).hint(nearest_name(id, ids)));
     }
     let policy = SharingPolicy::read(id, section, &environment(ports, buffer, seed))?;
     let Some(predictions) = predictions else { return Ok(policy) };
     policy.with_predictions(predictions.into()).ok_or_else(|| {
         let hint = format!("these ask an oracle: {}", that_ask_an_oracle().join(", "));
-        SettingsError::new("", format!("{id} takes no predictions")).hint(hint)
+        ErrorKind::Conflict.at("", format!("{id} takes no predictions")).hint(hint)
     })
 }
 

@@ -125,7 +125,7 @@ impl Environment {
     ) -> Result<Arc<[u8]>, SettingsError> {
         let refused = |why| {
             let problem = format!("{name}: it cannot be read: {why}");
-            section.error(key, problem).of(ErrorKind::File)
+            section.error(ErrorKind::File, key, problem)
         };
         self.files.read(section, key, name).map_err(refused)
     }
@@ -140,7 +140,7 @@ impl Environment {
     ) -> Result<Arc<[u8]>, SettingsError> {
         let refused = |why| {
             let problem = format!("{name}: it cannot be read: {why}");
-            section.error(key, problem).of(ErrorKind::File)
+            section.error(ErrorKind::File, key, problem)
         };
         self.files.records(kind, section, key, name).map_err(refused)
     }

@@ -42,7 +42,7 @@ impl Clocks {
         if is_spread && whole_ns && given {
             let problem = "\"spread\" is not valid with whole_ns = true: that repeats programs whose \
                            clocks are exact";
-            return Err(section.error("clocks", problem));
+            return Err(section.conflict("clocks", problem));
         }
         let meaning = "how far hosts' clocks are off where they are spread; below 0 they are slow";
         let hosts = range(section, "host_clocks", meaning)?.unwrap_or(-400_000..=-200_000);

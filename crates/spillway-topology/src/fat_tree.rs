@@ -22,7 +22,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     let k = section.integer("k", 4, 2..=158, "Ports of every switch, an even number.")?;
     if k % 2 == 1 {
         let problem = format!("{k} is not valid; expected an even whole number from 2 to 158");
-        return Err(section.error("k", problem).of(ErrorKind::WrongValue));
+        return Err(section.error(ErrorKind::WrongValue, "k", problem));
     }
     let host_rate = host_rate(section)?;
     let fabric_rate = section

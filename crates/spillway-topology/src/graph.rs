@@ -49,14 +49,16 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     section.leave_out("file");
     let (topology, tables) = match file {
         None if !TABLES.iter().any(|key| section.has(key)) => {
-            return Err(section
-                .error("file", format!("missing; expected {takes}"))
-                .of(ErrorKind::MissingKey));
+            return Err(section.error(
+                ErrorKind::MissingKey,
+                "file",
+                format!("missing; expected {takes}"),
+            ));
         }
         None => read_tables(section)?,
         Some(_) if TABLES.iter().any(|key| section.has(key)) => {
             let problem = "the network is described here too; expected the one or the other";
-            return Err(section.error("file", problem));
+            return Err(section.conflict("file", problem));
         }
         Some(name) => {
             let in_file = |error| locate(error, &name);
@@ -74,10 +76,10 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
 
 fn open(section: &Section, path: &Path, name: &str) -> Result<Section> {
     let text = read_whole_text(path).map_err(|error| {
-        section.error("file", format!("cannot read {name:?}: {error}")).of(ErrorKind::File)
+        section.error(ErrorKind::File, "file", format!("cannot read {name:?}: {error}"))
     })?;
     let table = parse(&text).map_err(|error| {
-        section.error("file", format!("{name:?} is not valid TOML: {error}")).of(ErrorKind::File)
+        section.error(ErrorKind::File, "file", format!("{name:?} is not valid TOML: {error}"))
     })?;
     Ok(Section::new("", table))
 }
@@ -142,7 +144,7 @@ fn read_tables(section: &mut Section) -> Result<(Topology, Resolved)> {
         Some(host) => {
             let names = &topology.own_names.hosts;
             let problem = format!("host {:?} cannot reach host {:?}", names[host], names[0]);
-            Err(section.error("link", format!("{problem}: no links connect their switches")))
+            Err(section.conflict("link", format!("{problem}: no links connect their switches")))
         }
     }
 }
@@ -175,7 +177,7 @@ impl Switches {
             })?;
             let number = switches.names.len() as u32;
             if switches.numbers.insert(name.clone(), number).is_some() {
-                return Err(table.error("name", format!("two switches are called {name:?}")));
+                return Err(table.conflict("name", format!("two switches are called {name:?}")));
             }
             switches.names.push(name);
             switches.tiers.push(tier);
@@ -192,7 +194,7 @@ impl Switches {
             None => {
                 let names = self.names.iter().map(String::as_str);
                 let problem = format!("there is no switch called {name:?}");
-                let error = table.error(key, problem).of(ErrorKind::UnknownPlace);
+                let error = table.error(ErrorKind::UnknownPlace, key, problem);
                 Err(error.hint(nearest_name(&name, names)))
             }
         }
@@ -205,7 +207,7 @@ impl Switches {
             (Some(other), true) => {
                 let key = format!("switch.{}.tier", self.names[switch]);
                 let problem = format!("{other:?} is not valid; a switch with hosts is \"leaf\"");
-                Err(section.error(&key, problem))
+                Err(section.conflict(&key, problem))
             }
         }
     }
@@ -220,7 +222,7 @@ fn read_hosts(
     for mut table in section.sections("host")? {
         let name = table.text("name", "", "a name", "What it is called.")?;
         if !taken.insert(name.clone()) {
-            return Err(table.error("name", format!("two hosts are called {name:?}")));
+            return Err(table.conflict("name", format!("two hosts are called {name:?}")));
         }
         names.push(name);
         hosts.push(Host {
@@ -245,7 +247,7 @@ fn read_links(
             switches.ask(&mut table, "b", "The switch at the other end.")?,
         ];
         if ends[0] == ends[1] {
-            return Err(table.error("b", "both ends are the same switch"));
+            return Err(table.conflict("b", "both ends are the same switch"));
         }
         links.push(Link {
             ends,

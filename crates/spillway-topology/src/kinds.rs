@@ -3,7 +3,7 @@
 use super::clocks::Clocks;
 use super::{Topology, dumbbell, fat_tree, graph, leaf_spine, star};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Form, Key, Section, SettingsError, Takes, quantity};
+use spillway_settings::{ErrorKind, Form, Key, Section, SettingsError, Takes, quantity};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -93,12 +93,14 @@ impl Size {
     /// Refuses, before anything is built, a network without hosts and one that would not fit in
     /// memory.
     pub fn check(&self, section: &Section) -> Result<()> {
-        let within = |what: &str, count: u64, least: u64, most: u64| match count {
-            _ if (least..=most).contains(&count) => Ok(()),
-            _ => {
-                let problem = format!("{count} {what}; expected from {least} to {most}");
-                Err(SettingsError::new(section.path(), problem))
-            }
+        let within = |what: &str, count: u64, least: u64, most: u64| {
+            let kind = match count {
+                _ if count < least => ErrorKind::Conflict,
+                _ if count > most => ErrorKind::Limit,
+                _ => return Ok(()),
+            };
+            let problem = format!("{count} {what}; expected from {least} to {most}");
+            Err(kind.at(section.path(), problem))
         };
         within("hosts", self.hosts, 2, MAX_HOSTS)?;
         within("links between switches", self.links, 0, MAX_LINKS)?;

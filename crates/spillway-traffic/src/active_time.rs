@@ -21,7 +21,7 @@ impl ActiveTime {
         let stop = section.optional("stop", |s| s.time("stop", "", meaning))?;
         match stop {
             Some(stop) if stop <= start => {
-                Err(section.error("stop", format!("{stop} is not after the start, {start}")))
+                Err(section.conflict("stop", format!("{stop} is not after the start, {start}")))
             }
             stop => Ok(ActiveTime { start, stop: stop.unwrap_or(duration).min(duration) }),
         }

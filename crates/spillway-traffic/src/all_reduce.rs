@@ -44,12 +44,12 @@ pub const KIND: Kind = Kind {
         let ranks = jobs.hosts();
         if size < u64::from(ranks) {
             let problem = format!("{size} bytes for {ranks} hosts; each adds up at least one");
-            return Err(section.error("size", problem));
+            return Err(section.conflict("size", problem));
         }
         if algorithm == Algorithm::HalvingDoubling && !ranks.is_power_of_two() {
             let problem =
                 format!("\"halving-doubling\" takes a power of two; each job has {ranks} hosts");
-            return Err(section.error("algorithm", problem));
+            return Err(section.conflict("algorithm", problem));
         }
         Ok(Box::new(Collective::new(jobs, Schedule { algorithm, ranks, size })))
     },

@@ -22,7 +22,6 @@
 
 use super::Kind;
 use super::collective::{Algorithm, Collective, Jobs, Schedule};
-use spillway_settings::ErrorKind;
 
 /// The kind `all-to-all`.
 pub const KIND: Kind = Kind {
@@ -40,7 +39,7 @@ pub const KIND: Kind = Kind {
         let ranks = jobs.hosts();
         if phases >= ranks.into() {
             let problem = format!("{phases} phases for the {} others of a job", ranks - 1);
-            return Err(section.error("phases", problem).of(ErrorKind::WrongValue));
+            return Err(section.conflict("phases", problem));
         }
         let algorithm = Algorithm::Shift { phases: phases as u32 };
         Ok(Box::new(Collective::new(jobs, Schedule { algorithm, ranks, size })))

@@ -88,26 +88,26 @@ impl FlowListParams {
         let release = Release::read(section)?;
 
         let named = |problem: String| format!("{file}: {problem}");
-        let list = List::read(section, &file, context)
-            .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
+        let wrong_file = |problem| section.error(ErrorKind::File, "file", named(problem));
+        let list = List::read(section, &file, context).map_err(wrong_file)?;
         let classes = list.classes();
         if classes.iter().any(|class| class.trim().is_empty()) {
-            return Err(section.error("file", named("a class has no name".into())));
+            return Err(wrong_file("a class has no name".into()));
         }
         let is_no_name =
             |class: &&&str| class.contains(['\n', '\r']) || class.len() > LONGEST_CLASS;
         if let Some(class) = classes.iter().find(is_no_name) {
             let class: String = class.chars().take(LONGEST_SHOWN).collect();
-            return Err(section.error("file", named(format!("{class:?} is no class's name"))));
+            return Err(wrong_file(format!("{class:?} is no class's name")));
         }
         if classes.len() > MOST_CLASSES {
             let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
-            return Err(section.error("file", named(problem)).of(ErrorKind::File));
+            return Err(wrong_file(problem));
         }
         if let Some(class) = only_class.as_deref().filter(|class| !classes.contains(class)) {
             let hint = nearest_name(class, classes.iter().copied());
             let problem = named(format!("no flow of class {class:?}"));
-            return Err(section.error("only_class", problem).hint(hint));
+            return Err(section.error(ErrorKind::WrongValue, "only_class", problem).hint(hint));
         }
 
         let (mut flows, mut rows) = (Vec::new(), Vec::new());
@@ -116,9 +116,7 @@ impl FlowListParams {
             if only_class.is_some() && only_class.as_deref() != class {
                 continue;
             }
-            let mut flow = list
-                .flow(row, &label)
-                .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
+            let mut flow = list.flow(row, &label).map_err(wrong_file)?;
             if only_class.is_none() {
                 let place = class.and_then(|class| classes.binary_search(&class).ok());
                 flow.class += place.unwrap_or(0) as u16;
@@ -132,7 +130,7 @@ impl FlowListParams {
                 Some(start) => flow.start = Time::from_ps(start),
                 None => {
                     let problem = format!("{} starts before {origin}", list.place(row));
-                    return Err(section.error("origin", named(problem)));
+                    return Err(section.conflict("origin", named(problem)));
                 }
             }
             flows.push(flow);
@@ -141,7 +139,7 @@ impl FlowListParams {
         if let Some(limit) = limit {
             if rows.iter().any(|&row| list.waits(row)) {
                 let problem = "flows that wait for others have no order of starts to be cut by";
-                return Err(section.error("limit", problem));
+                return Err(section.conflict("limit", problem));
             }
             let mut listed: Vec<(FlowSpec, usize)> = flows.into_iter().zip(rows).collect();
             listed.retain(|(flow, _)| flow.start < context.duration);
@@ -149,9 +147,7 @@ impl FlowListParams {
             listed.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             (flows, rows) = listed.into_iter().unzip();
         }
-        let graph = list
-            .graph(&flows, &rows, context.duration)
-            .map_err(|problem| section.error("file", named(problem)).of(ErrorKind::File))?;
+        let graph = list.graph(&flows, &rows, context.duration).map_err(wrong_file)?;
         if let Some(graph) = &graph {
             flows = graph.first().collect();
         }

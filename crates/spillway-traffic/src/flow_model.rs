@@ -2,7 +2,7 @@
 //! starts.
 
 use spillway_forest::Regressor;
-use spillway_settings::{Files, Section, SettingsError};
+use spillway_settings::{ErrorKind, Files, Section, SettingsError};
 
 /// The column that names the job to which a flow belongs.
 const JOB: &str = "job";
@@ -38,7 +38,8 @@ impl FlowModel {
                        and a column job.";
         let takes = "a path, seen from the scenario's folder";
         let file = section.text("model", "", takes, meaning)?;
-        let refused = |why: String| section.error("model", format!("{file}: {why}"));
+        let refused =
+            |why: String| section.error(ErrorKind::File, "model", format!("{file}: {why}"));
         let bytes = files
             .read(section, "model", &file)
             .map_err(|error| refused(format!("it cannot be read: {error}")))?;

@@ -43,7 +43,7 @@ use answers::{AnswerSizes, FanIn};
 use frequency::{Arrivals, Frequency};
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::BufferPart;
-use spillway_settings::{Form, Section, SettingsError, Takes};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes};
 use spillway_transport::flow::FlowSpec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -142,7 +142,7 @@ impl IncastParams {
 
         if senders != Senders::Any && racks.count() < 2 {
             let problem = "there is one rack only; expected \"any\"";
-            return Err(section.error("senders", problem));
+            return Err(section.conflict("senders", problem));
         }
         let receivers = receivers.unwrap_or_else(|| racks.hosts().to_vec());
         racks.check(section, "receivers", &receivers)?;
@@ -151,19 +151,25 @@ impl IncastParams {
         {
             let possible = senders.fewest(receiver, &racks);
             let problem = format!("{most} senders for host {receiver}, which has {possible}");
-            return Err(section.error("fan_in", problem));
+            return Err(section.conflict("fan_in", problem));
         }
         let frequency = frequency.among(receivers.len(), context.topology, &racks);
-        let frequency = frequency.map_err(|problem| section.error("load_of", problem))?;
+        let frequency = frequency.map_err(|problem| section.conflict("load_of", problem))?;
         // Most receivers ask for the same.
         let mut known: Option<(AnswerSizes, f64)> = None;
         let askers = receivers.iter().map(|&host| {
             let answers = match (burst, &sizes) {
                 (Some(burst), None) => AnswerSizes::shared(burst, section, context, host, most)?,
                 (None, Some(sizes)) => AnswerSizes::Drawn(sizes.clone()),
-                (Some(_), Some(_)) => return Err(section.error("sizes", "not together with burst")),
+                (Some(_), Some(_)) => {
+                    return Err(section.conflict("sizes", "not together with burst"));
+                }
                 (None, None) => {
-                    return Err(section.error("burst", "missing; expected this or `sizes`"));
+                    return Err(section.error(
+                        ErrorKind::MissingKey,
+                        "burst",
+                        "missing; expected this or `sizes`",
+                    ));
                 }
             };
             let bytes_per_query = match &known {

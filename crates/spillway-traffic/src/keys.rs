@@ -1,6 +1,6 @@
 //! Keys that accept several types of value: hosts as a number, a range or a list.
 
-use spillway_settings::{Form, Section, SettingsError, Takes, Value};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes, Value};
 
 /// The values that a key for hosts accepts.
 const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as \"0..15\"";
@@ -33,7 +33,11 @@ pub fn hosts(
         exists(section, key, host, number)?;
     }
     match hosts.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(section.error(key, format!("host {} is listed twice", pair[0]))),
+        Some(pair) => Err(section.error(
+            ErrorKind::WrongValue,
+            key,
+            format!("host {} is listed twice", pair[0]),
+        )),
         None => Ok(Some(hosts)),
     }
 }
@@ -45,7 +49,7 @@ pub fn exists(section: &Section, key: &str, host: u32, number: u32) -> Result<()
     }
     let last = number.saturating_sub(1);
     let problem = format!("{host} is not a host; there are {number}, from 0 to {last}");
-    Err(section.error(key, problem))
+    Err(section.error(ErrorKind::WrongValue, key, problem))
 }
 
 /// Parses a host's number.

@@ -45,7 +45,7 @@ use bounds::Bounds;
 use dyn_clone::DynClone;
 use label::Label;
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Files, Key, Section, SettingsError};
+use spillway_settings::{ErrorKind, Files, Key, Section, SettingsError};
 use spillway_topology::Topology;
 use spillway_transport::flow::FlowSpec;
 use std::fmt;
@@ -269,7 +269,7 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
         let problem = format!(
             "\"model\" looks at columns of a list; expected traffic of kind \"flows\", not {id:?}"
         );
-        return Err(section.error("bound", problem));
+        return Err(section.conflict("bound", problem));
     }
     let context = &Context { model: model.as_ref(), ..*context };
     let label = Label { name: name.clone(), seed: context.seed, class, priority };
@@ -409,12 +409,12 @@ impl Traffic {
             let source = read(section, classes.len() as u16, context)?;
             if let Some(name) = source.classes.iter().find(|name| classes.contains(name)) {
                 let problem = format!("the class {name:?} is there twice: names must differ");
-                return Err(section.error("name", problem));
+                return Err(section.conflict("name", problem));
             }
             classes.extend_from_slice(&source.classes);
             if classes.len() > usize::from(u16::MAX) {
                 let problem = format!("more than {} classes of flows", u16::MAX);
-                return Err(SettingsError::new("traffic", problem));
+                return Err(ErrorKind::Limit.at("traffic", problem));
             }
             sources.push((place, source));
         }

@@ -15,7 +15,7 @@
 use super::label::Label;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{ErrorKind, Section, SettingsError};
+use spillway_settings::{Section, SettingsError};
 
 /// The kind `permutation`.
 pub const KIND: Kind = Kind {
@@ -55,7 +55,7 @@ impl PermutationParams {
         if let Some(shift) = shift.filter(|&shift| shift >= hosts.into()) {
             let problem =
                 format!("{shift} is too far; with {hosts} hosts it is at most {}", hosts - 1);
-            return Err(section.error("shift", problem).of(ErrorKind::WrongValue));
+            return Err(section.conflict("shift", problem));
         }
         let receivers = match shift {
             Some(shift) => (0..hosts).map(|host| (host + shift as u32) % hosts).collect(),

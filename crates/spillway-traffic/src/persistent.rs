@@ -14,7 +14,7 @@
 use super::label::Label;
 use super::{Context, Expected, Flows, Kind, Pattern, keys};
 use spillway_engine::Time;
-use spillway_settings::{Form, Section, SettingsError, Takes, Value};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes, Value};
 use spillway_transport::flow::FlowSpec;
 
 /// The kind `persistent`.
@@ -59,7 +59,7 @@ impl PersistentParams {
         }
         let stop = stop.unwrap_or(context.stop);
         if stop <= start {
-            return Err(section.error("stop", format!("{stop} is not after the start, {start}")));
+            return Err(section.conflict("stop", format!("{stop} is not after the start, {start}")));
         }
         let duration = context.duration;
         Ok(PersistentParams { label, pairs, flows_per_pair, start, stop, stagger, duration })
@@ -116,17 +116,21 @@ fn read_pairs(section: &mut Section, hosts: u32) -> Result<Vec<(u32, u32)>, Sett
             ("receiver", senders.into_iter().map(|sender| (sender, receiver)).collect())
         }
         (None, _, None) => {
-            return Err(section.error("receiver", "missing; expected this or `pairs`"));
+            return Err(section.error(
+                ErrorKind::MissingKey,
+                "receiver",
+                "missing; expected this or `pairs`",
+            ));
         }
         (Some(_), _, _) => {
-            return Err(section.error("pairs", "not together with `senders` or `receiver`"));
+            return Err(section.conflict("pairs", "not together with `senders` or `receiver`"));
         }
     };
     for &(src, dst) in &pairs {
         keys::exists(section, key, src, hosts)?;
         keys::exists(section, key, dst, hosts)?;
         if src == dst {
-            return Err(section.error(key, format!("host {src} cannot send to itself")));
+            return Err(section.conflict(key, format!("host {src} cannot send to itself")));
         }
     }
     Ok(pairs)

@@ -38,7 +38,9 @@ use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::{Context, Flows, Kind, Pattern, keys};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Form, Range, Section, SettingsError, Takes, Value, nearest_name};
+use spillway_settings::{
+    ErrorKind, Form, Range, Section, SettingsError, Takes, Value, nearest_name,
+};
 use spillway_topology::Topology;
 use spillway_transport::flow::FlowSpec;
 use std::collections::BTreeMap;
@@ -127,7 +129,7 @@ impl PoissonParams {
         let senders = match (senders, destinations) {
             (Some(senders), Destinations::Host(receiver)) if senders.contains(&receiver) => {
                 let problem = format!("host {receiver} is the receiver and cannot send to itself");
-                return Err(section.error("senders", problem));
+                return Err(section.conflict("senders", problem));
             }
             (Some(senders), _) => senders,
             (None, Destinations::Host(receiver)) => {
@@ -142,11 +144,13 @@ impl PoissonParams {
             _ if racks.count() > 1 => {}
             _ => {
                 let problem = "there is one rack only; expected \"uniform\" or a host's number";
-                return Err(section.error("destinations", problem));
+                return Err(section.conflict("destinations", problem));
             }
         }
         let payload = bits_per_second(load, load_of, &senders, destinations, topology, &racks)
-            .map_err(|problem| section.error("load_of", problem).hint("take load_of = \"host\""))?;
+            .map_err(|problem| {
+                section.conflict("load_of", problem).hint("take load_of = \"host\"")
+            })?;
         let bits_per_flow = 8.0 * sizes.mean();
         let rates = payload.into_iter().map(|bits_per_second| bits_per_second / bits_per_flow);
         let each: Vec<(u32, f64)> = senders.into_iter().zip(rates).collect();
@@ -322,7 +326,9 @@ fn read_sources(section: &mut Section, load_of: LoadOf) -> Result<Option<u64>, S
         section.optional("sources", |s| s.integer("sources", None, 1..=1_000_000, meaning))?;
     if sources.is_some() && load_of != LoadOf::Receiver {
         let problem = "the load of an uplink, or of a host, has no sources to be shared by";
-        return Err(section.error("sources", problem).hint("take load_of = \"receiver\""));
+        return Err(section
+            .error(ErrorKind::UnusedKey, "sources", problem)
+            .hint("take load_of = \"receiver\""));
     }
     Ok(sources)
 }

@@ -82,7 +82,7 @@ impl Racks {
     pub fn check(&self, section: &Section, key: &str, hosts: &[u32]) -> Result<(), SettingsError> {
         match hosts.iter().find(|host| self.hosts.binary_search(host).is_err()) {
             Some(host) => {
-                Err(section.error(key, format!("host {host} is at none of the `places`")))
+                Err(section.conflict(key, format!("host {host} is at none of the `places`")))
             }
             None => Ok(()),
         }

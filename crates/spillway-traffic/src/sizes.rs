@@ -113,7 +113,7 @@ impl Sizes {
         match (text, within) {
             (None, None) => Ok(None),
             (None, Some(_)) => {
-                Err(section.error("sizes_within", "it needs `sizes`").of(ErrorKind::UnusedKey))
+                Err(section.error(ErrorKind::UnusedKey, "sizes_within", "it needs `sizes`"))
             }
             (Some(text), within) => Sizes::of(section, &text, within, files).map(Some),
         }
@@ -131,11 +131,13 @@ impl Sizes {
             (sizes, None) => Ok(sizes),
             (Sizes::Fixed(_), Some(_)) => {
                 let problem = "there is one size only; expected a distribution in `sizes`";
-                Err(section.error("sizes_within", problem))
+                Err(section.error(ErrorKind::UnusedKey, "sizes_within", problem))
             }
             (Sizes::Drawn(cdf), Some((low, high))) => match cdf.within(low, high) {
                 Some(cdf) => Ok(Sizes::Drawn(Arc::new(cdf))),
-                None => Err(section.error("sizes_within", format!("{text:?} has no such sizes"))),
+                None => {
+                    Err(section.conflict("sizes_within", format!("{text:?} has no such sizes")))
+                }
             },
         }
     }
@@ -149,25 +151,37 @@ impl Sizes {
         }
         let path = files.folder().join(text);
         if let Some(excess) = quantity::excess(text) {
-            return Err(section.error("sizes", format!("{text:?} {excess}")));
+            return Err(section.error(
+                ErrorKind::WrongValue,
+                "sizes",
+                format!("{text:?} {excess}"),
+            ));
         }
         match quantity::size(text) {
-            Some(0) => return Err(section.error("sizes", "0 bytes; a flow has at least one")),
+            Some(0) => {
+                return Err(section.error(
+                    ErrorKind::WrongValue,
+                    "sizes",
+                    "0 bytes; a flow has at least one",
+                ));
+            }
             Some(size) => return Ok(Sizes::Fixed(size)),
             None if path.is_file() || text.contains(['.', '/']) => {}
             None => {
                 let hint = nearest_name(text, NAMED.iter().map(|named| named.name));
                 let problem = format!("{text:?} is not known; expected {TAKES}");
-                return Err(section.error("sizes", problem).of(ErrorKind::WrongValue).hint(hint));
+                return Err(section.error(ErrorKind::WrongValue, "sizes", problem).hint(hint));
             }
         }
         let file = files.text(section, "sizes", text).map_err(|error| {
-            section
-                .error("sizes", format!("cannot read {}: {error}", path.display()))
-                .of(ErrorKind::File)
+            section.error(
+                ErrorKind::File,
+                "sizes",
+                format!("cannot read {}: {error}", path.display()),
+            )
         })?;
         let cdf = Cdf::parse(&file).map_err(|error| {
-            section.error("sizes", format!("{}: {error}", path.display())).of(ErrorKind::File)
+            section.error(ErrorKind::File, "sizes", format!("{}: {error}", path.display()))
         })?;
         Ok(Sizes::Drawn(Arc::new(cdf)))
     }

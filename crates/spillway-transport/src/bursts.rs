@@ -70,7 +70,7 @@ impl Bursts {
         let offload = section.quantity("offload", "none", takes, meaning, parse)?;
         let most = offload.map(|bytes| bytes / u64::from(mss));
         if most.is_some_and(|most| most < 2) {
-            return Err(section.error("offload", "it is less than two segments"));
+            return Err(section.conflict("offload", "it is less than two segments"));
         }
         let meaning = "whether the last packet of a burst, and of a flow, is acknowledged at once, as \
                        Linux does with PSH";

@@ -14,7 +14,7 @@ use super::size;
 use super::window::Window;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use std::sync::Arc;
 
 /// The settings of a transport that acks drive.
@@ -127,7 +127,7 @@ impl ClosedLoop {
             && let Some(key) = recovery::OF_PHASES.iter().find(|key| section.has(key))
         {
             let why = "means nothing where the recovery chooses every segment itself";
-            return Err(section.error(key, why));
+            return Err(section.error(ErrorKind::UnusedKey, key, why));
         }
         let is_other = is_paced || recovery.is_own();
         let bursts = if is_other { None } else { Bursts::read(section, mss)? };
@@ -138,7 +138,7 @@ impl ClosedLoop {
         };
         if recovery.numbers_packets() && every > 1 {
             let problem = "per-priority loss detection needs an ack of its own for every packet";
-            return Err(section.error("ack_every", problem));
+            return Err(section.conflict("ack_every", problem));
         }
         let has_fractions = windows.min < mss.into() && !recovery.is_ns3();
         let paces = needs.pace != Pace::Never || has_fractions;
@@ -149,7 +149,7 @@ impl ClosedLoop {
                 "per-priority loss detection sends packets one by one"
             };
             let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
-            return Err(section.error(key, format!("it does not go with this: {why}")));
+            return Err(section.conflict(key, format!("it does not go with this: {why}")));
         }
         let (syn_window, handshake) = if recovery.is_own() {
             (u64::MAX, false)
@@ -210,7 +210,9 @@ impl ClosedLoop {
             Amount::Unlimited => u64::MAX,
         };
         if syn_window < u64::from(mss) {
-            return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
+            return Err(
+                section.conflict("syn_window", format!("{syn_window}B is less than a packet"))
+            );
         }
         let meaning = "whether a connection is opened by a handshake";
         Ok((syn_window, section.flag("handshake", false, meaning)?))

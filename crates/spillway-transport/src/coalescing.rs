@@ -43,7 +43,7 @@ impl Coalescing {
         };
         let packets = bytes / u64::from(mss);
         if packets < 2 {
-            return Err(section.error("coalesce", "it is less than two segments"));
+            return Err(section.conflict("coalesce", "it is less than two segments"));
         }
         let meaning = "how long a receiver waits for packets that it takes in as one";
         let delay = section.positive_time("coalesce_time", "20us", meaning)?;

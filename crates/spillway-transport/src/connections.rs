@@ -5,7 +5,7 @@
 //! M. Allman, V. Paxson, E. Blanton, RFC 5681, 2009, section 4.1: the window after a time without
 //! data.
 
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 
 /// How long connections last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Connections {
             section.choice("connections", &[("own", false), ("open", true)], meaning)?;
         if let Some(key) = Self::OF_OPEN.iter().find(|key| is_paced && section.has(key)) {
             let problem = "means nothing where a pace is set: a sender keeps the pace that it had";
-            return Err(section.error(key, problem));
+            return Err(section.error(ErrorKind::UnusedKey, key, problem));
         }
         if !stay_open {
             section.needs("connections = \"open\"", Self::OF_OPEN)?;

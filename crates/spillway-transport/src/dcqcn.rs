@@ -240,7 +240,7 @@ impl DcqcnParams {
             let problem = format!(
                 "{decrease_interval} is not valid with timers = \"free-running\"; the least is {SHORTEST}"
             );
-            return Err(section.error("decrease_interval", problem));
+            return Err(section.conflict("decrease_interval", problem));
         }
         let meaning = "when a cut makes the rate before it the target: always, or if something, or the \
                        byte counter, has increased the rate since the cut before";

@@ -2,7 +2,7 @@
 
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
-use spillway_settings::{Form, Section, SettingsError, Takes};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes};
 
 /// The initial window of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl InitialWindow {
         match self {
             InitialWindow::Bytes(bytes) if bytes < mss.into() => {
                 let problem = format!("a flow begins with a segment at least, {mss}B");
-                Err(section.error(key, problem))
+                Err(section.conflict(key, problem))
             }
             _ => Ok(self),
         }
@@ -123,13 +123,17 @@ impl Windows {
             Amount::Packets(packets) => packets * u64::from(mss),
             Amount::Bytes(bytes) => bytes,
             Amount::Unlimited => {
-                return Err(section.error("min_window", "a least window cannot be unlimited"));
+                return Err(section.error(
+                    ErrorKind::WrongValue,
+                    "min_window",
+                    "a least window cannot be unlimited",
+                ));
             }
         };
         if min == 0 {
             let problem = "no window at all would send nothing; the least is 1B, and below a segment \
                            one goes in several round trips";
-            return Err(section.error("min_window", problem));
+            return Err(section.error(ErrorKind::WrongValue, "min_window", problem));
         }
         let slow_start =
             section.flag("slow_start", true, "whether windows double every round trip at first")?;
@@ -139,7 +143,7 @@ impl Windows {
         let in_segments = section.choice("window_unit", &units, meaning)?;
         if in_segments && !min.is_multiple_of(mss.into()) {
             let problem = "min_window is not a whole number of segments";
-            return Err(section.error("window_unit", problem));
+            return Err(section.conflict("window_unit", problem));
         }
         let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
         let host_backlog = section.quantity(

@@ -112,7 +112,11 @@ fn size(
 ) -> Result<u32, SettingsError> {
     let bytes = section.size(key, default, meaning)?;
     let problem = || format!("{bytes}B is not from {}B to {}B", range.start(), range.end());
-    if range.contains(&bytes) { Ok(bytes as u32) } else { Err(section.error(key, problem())) }
+    if range.contains(&bytes) {
+        Ok(bytes as u32)
+    } else {
+        Err(section.error(ErrorKind::WrongValue, key, problem()))
+    }
 }
 
 impl Transport {
@@ -206,8 +210,7 @@ impl Transport {
         if !ids.clone().any(|id| id == kind) {
             let listed = ids.clone().collect::<Vec<_>>().join(", ");
             let problem = format!("{kind:?} is not known; expected one of {listed}");
-            let error =
-                SettingsError::new(format!("{path}.transport"), problem).of(ErrorKind::WrongValue);
+            let error = ErrorKind::WrongValue.at(format!("{path}.transport"), problem);
             return Err(error.hint(nearest_name(kind, ids)));
         }
         let variants = Transport::variants(kind, extensions);

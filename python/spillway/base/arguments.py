@@ -72,7 +72,7 @@ def toml(key: str, value: object, depth: int = 0) -> str:
     """A value as TOML, in one line; `key` is what an error is about."""
     if depth > _DEEPEST:
         problem = f"tables and lists stand within one another, more than {_DEEPEST} of them"
-        raise ScenarioError(f"{key}: {problem}", path=key)
+        raise ScenarioError(f"{key}: {problem}", path=key, kind="limit")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -6,11 +6,32 @@ from typing import Any
 
 
 class SpillwayError(Exception):
-    """Something that Spillway cannot do."""
+    """Something that Spillway cannot do.
 
-    def __init__(self, text: str, hint: str | None = None, *, typed: str | None = None) -> None:
+    `path` is the dotted path of the key to blame, such as `switch.sharing.alpha`; it is empty if
+    there is none. `kind` is "unknown-key" (no such key, section or element), "unknown-place" (a
+    name that no switch or host has, or several have), "unused-key" (it needs another setting),
+    "missing-key", "wrong-value" (of another type, out of range, or an unknown name), "conflict" (it
+    does not go together with other values), "file" (the file that it names cannot be read, or is
+    wrong), "limit" (too much for the scenario's limits, or for the simulator), or "other" (no
+    request is wrong: something else has failed).
+    """
+
+    kind = "other"
+
+    def __init__(
+        self,
+        text: str,
+        hint: str | None = None,
+        path: str = "",
+        kind: str | None = None,
+        *,
+        typed: str | None = None,
+    ) -> None:
         super().__init__(text)
         self.hint = hint
+        self.path = path
+        self.kind = kind or self.kind
         self.typed = typed
         """The hint on the command line, where it differs: it names options, not arguments."""
 
@@ -26,28 +47,9 @@ class SpillwayError(Exception):
 
 
 class ScenarioError(SpillwayError, ValueError):
-    """A scenario, or another request, is wrong.
+    """A scenario, or another request, is wrong: a value of it, unless `kind` says otherwise."""
 
-    `path` is the dotted path of the wrong key, such as `switch.sharing.alpha`; it is empty if no
-    key is to blame. `kind` is "unknown-key" (no such key, section or element), "unknown-place" (a
-    switch or host in the path that is not there), "unused-key" (it needs another setting),
-    "missing-key", "wrong-value" (of another type, out of range, or an unknown name), "file" (the
-    file that it names cannot be read, or is wrong), "limit" (too much for the scenario's limits, or
-    for the simulator), or "other".
-    """
-
-    def __init__(
-        self,
-        text: str,
-        hint: str | None = None,
-        path: str = "",
-        kind: str = "other",
-        *,
-        typed: str | None = None,
-    ) -> None:
-        super().__init__(text, hint, typed=typed)
-        self.path = path
-        self.kind = kind
+    kind = "wrong-value"
 
 
 class ScenarioWarning(UserWarning):

@@ -115,7 +115,7 @@ class Description:
         except ValueError as error:
             if not path:
                 raise
-            raise ScenarioError(f"{path}: {error}", path=path) from error
+            raise ScenarioError(f"{path}: {error}", path=path, kind="conflict") from error
         return made
 
     def row(self) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def _meant(given: str, known: Iterable[str], where: str, path: str) -> str:
     by_case = {name.lower(): name for name in known}
     if given.lower() not in by_case:
         hint = meant(given, by_case.values(), f"there are {', '.join(by_case.values())}")
-        raise ScenarioError(f"{where} has no {given}", hint, path)
+        raise ScenarioError(f"{where} has no {given}", hint, path, "unknown-key")
     return by_case[given.lower()]
 
 

@@ -46,7 +46,7 @@ def explain(path: str, plugins: Plugins = ()) -> dict[str, Any]:
     near = _nearest(path, paths(found))
     listed = ", ".join(f"`{name}`" for name in near)
     hint = f"did you mean {' or '.join(listed.rsplit(', ', 1))}?" if near else _SEARCH
-    raise ScenarioError(f"there is no key {path}", hint, path)
+    raise ScenarioError(f"there is no key {path}", hint, path, "unknown-key")
 
 
 def _explained(path: str, found: Sections) -> dict[str, Any] | None:

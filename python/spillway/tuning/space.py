@@ -392,7 +392,7 @@ class Space:
 
     def _is_to_blame(self, error: ScenarioError, parameter: Parameter) -> bool:
         """Whether no other parameter could make a value valid."""
-        if error.kind == "wrong-value":
+        if error.kind == "wrong-value" and error.path:
             return self._concerns(error, parameter)
         # A policy may also lack a key that is varied. Two numbers that do not go together do not
         # matter here.

@@ -7,7 +7,7 @@ mod written;
 use super::{Result, Scenario, numbered};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{
-    Form, Range, Section, SettingsError, Table, Takes, Value, is_line, nearest_name,
+    ErrorKind, Form, Range, Section, SettingsError, Table, Takes, Value, is_line, nearest_name,
 };
 use spillway_switch::Environment;
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
@@ -253,7 +253,7 @@ impl Changed {
         let Target { room, switches, port, key, element } = scenario.target(path)?;
         for switch in switches {
             let Some(policy) = scenario.policy_of(room, switch) else {
-                return Err(SettingsError::new(path, "hosts have no AQM: nic.aqm = \"none\""));
+                return Err(ErrorKind::UnusedKey.at(path, "hosts have no AQM: nic.aqm = \"none\""));
             };
             check_key(path, policy.id, key, port, &policy.params)?;
             let mut places = vec![(room, switch, port)];
@@ -286,7 +286,7 @@ impl Changed {
         let after = Params::read(place.0, policy.id, &mut section, &policy.environment)
             .and_then(|params| section.finish().map(|_| params))
             .map_err(|error| named(path, policy.section, error))?;
-        let refused = |(key, problem)| SettingsError::new(sibling(path, key), problem);
+        let refused = |(key, problem)| ErrorKind::Conflict.at(sibling(path, key), problem);
         params.check_change(&after).map_err(refused)?;
         *params = after;
         Ok(())
@@ -308,7 +308,7 @@ impl Policy<'_> {
         let queues = self.environment.queues_per_port as usize;
         if element >= queues {
             let problem = format!("{element} is not a queue class; {}", numbered(queues));
-            return Err(SettingsError::new(path, problem));
+            return Err(ErrorKind::UnknownKey.at(path, problem));
         }
         let of_switch = || changed.0.get(&(place.0, place.1, None));
         let now = changed.0.get(&place).or_else(of_switch);
@@ -316,7 +316,7 @@ impl Policy<'_> {
         let mut section = Section::new(self.section, given.clone());
         Params::read(place.0, self.id, &mut section, &self.environment)?;
         let Some(mut list) = section.list(key) else {
-            return Err(SettingsError::new(path, "it is no list: it has no elements"));
+            return Err(ErrorKind::UnknownKey.at(path, "it is no list: it has no elements"));
         };
         let last = list[list.len() - 1].clone();
         list.resize(list.len().max(element + 1), last);
@@ -342,11 +342,11 @@ fn check_key(path: &str, id: &str, key: &str, port: Option<u32>, params: &Params
                 if is_typo { nearest } else { format!("these do: {}", several.join(", ")) }
             }
         };
-        return Err(SettingsError::new(path, problem).hint(hint));
+        return Err(ErrorKind::UnknownKey.at(path, problem).hint(hint));
     }
     if port.is_some() && !by_port {
         let problem = format!("{key:?} of {id:?} is the same for all ports of a switch");
-        return Err(SettingsError::new(path, problem));
+        return Err(ErrorKind::UnknownKey.at(path, problem));
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ pub(super) fn read(
     if events.iter().any(|event| matches!(event, Event::Link(_))) && have_port_fifos {
         let problem = "not with switch.port_fifo_packets or nic.fifo_packets: what has left a \
                        port's queues cannot be lost any more";
-        return Err(SettingsError::new("event", problem));
+        return Err(ErrorKind::Conflict.at("event", problem));
     }
     if !tables.is_empty() {
         root.put("event", Value::Array(tables));
@@ -102,7 +102,7 @@ impl LinkEvent {
         let until = section.optional("until", |s| s.time("until", "", "when it is over"))?;
         let until = until.unwrap_or(Time::MAX);
         if until <= at {
-            return Err(section.error("until", format!("{until} is not after at = {at}")));
+            return Err(section.conflict("until", format!("{until} is not after at = {at}")));
         }
         let change = if down {
             let meaning = "how long after a failure or a recovery routes change";
@@ -132,11 +132,11 @@ fn read_line(section: &mut Section, topology: &Topology) -> Result<LineId> {
             none if none.is_empty() => format!("no link leads from {a} to {b}, nor anywhere else"),
             others => format!("no link leads from {a} to {b}; those of {a} lead to {others}"),
         };
-        return Err(section.error("b", problem));
+        return Err(section.conflict("b", problem));
     }
     let problem = || {
         let problem = format!("{which} is not a link from {a} to {b}; {}", numbered(lines.len()));
-        section.error("parallel", problem)
+        section.error(ErrorKind::WrongValue, "parallel", problem)
     };
     lines.get(which).copied().ok_or_else(problem)
 }
@@ -215,9 +215,11 @@ pub(super) fn unknown(
     topology: &Topology,
 ) -> SettingsError {
     let all = names_of(nodes.clone(), topology);
-    let error = section
-        .error(key, format!("there is no {name:?} in this topology; there are {all}"))
-        .of(ErrorKind::UnknownPlace);
+    let error = section.error(
+        ErrorKind::UnknownPlace,
+        key,
+        format!("there is no {name:?} in this topology; there are {all}"),
+    );
     // Names of hosts in results are not suggested. They differ only in the number, so each name is
     // near to all others.
     let of_results = topology.switch_names();
@@ -236,7 +238,11 @@ pub(super) fn only_one(
 ) -> Result<Option<Node>> {
     if found.len() > 1 {
         let each: Vec<String> = found.iter().map(|&node| topology.full_name(node)).collect();
-        let error = section.error(key, format!("{name:?} may be {}", each.join(" or ")));
+        let error = section.error(
+            ErrorKind::UnknownPlace,
+            key,
+            format!("{name:?} may be {}", each.join(" or ")),
+        );
         return Err(error.hint("take the one's name that no other has"));
     }
     Ok(found.first().copied())

@@ -82,7 +82,7 @@ impl Limits {
             return Ok(());
         }
         let problem = format!("{lines} lines, two for each link: more than {MOST_LINES}");
-        Err(SettingsError::new("topology", problem).of(ErrorKind::Limit))
+        Err(ErrorKind::Limit.at("topology", problem))
     }
 
     /// Refuses too many samples: `things` at every interval until `end`.
@@ -192,7 +192,7 @@ impl Limits {
             _ => format!("{}B", self.memory),
         };
         let hint = format!("if that is meant, raise limits.{key}, which is {limit}");
-        SettingsError::new(path, problem).of(ErrorKind::Limit).hint(hint)
+        ErrorKind::Limit.at(path, problem).hint(hint)
     }
 }
 

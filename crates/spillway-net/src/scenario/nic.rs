@@ -5,7 +5,7 @@ use super::choice::Choice;
 use super::switches::{MOST_QUEUES, Reading, Surroundings, queue_class};
 use super::{Result, SwitchSettings};
 use spillway_settings::quantity::Amount;
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section};
 use spillway_switch::aqm::{AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
@@ -89,7 +89,7 @@ impl DisciplineSettings {
         if holds_none {
             let limit = self.queue_limit;
             let problem = format!("{limit} is not valid; it must hold a full packet, {full}B");
-            return Err(SettingsError::new("nic.queue_limit", problem));
+            return Err(ErrorKind::Conflict.at("nic.queue_limit", problem));
         }
         let cuts = |transport: &Transport| transport.needs.cuts_for_local_drops;
         let has_nacks = |transport: &Transport| {
@@ -99,7 +99,7 @@ impl DisciplineSettings {
         if self.tells_senders && transports.iter().any(has_nacks) {
             let problem = "\"cut\" is not valid where NACKs tell of losses (transport.recovery): no \
                            loss cuts there; it needs \"silent\"";
-            return Err(SettingsError::new("nic.local_drops", problem));
+            return Err(ErrorKind::Conflict.at("nic.local_drops", problem));
         }
         let has_bursts = |transport: &Transport| {
             transport.closed_loop().is_some_and(|closed| closed.bursts.is_some())
@@ -107,7 +107,7 @@ impl DisciplineSettings {
         if self.tells_senders && transports.iter().any(has_bursts) {
             let problem = "\"cut\" is not valid where segments leave in bursts (transport.offload, \
                            transport.ack_push); it needs \"silent\"";
-            return Err(SettingsError::new("nic.local_drops", problem));
+            return Err(ErrorKind::Conflict.at("nic.local_drops", problem));
         }
         match transports.iter().find(|transport| self.tells_senders && !cuts(transport)) {
             None => Ok(()),
@@ -120,7 +120,7 @@ impl DisciplineSettings {
                      alone; it needs {} or {last}",
                     others.join(", ")
                 );
-                Err(SettingsError::new("nic.local_drops", problem))
+                Err(ErrorKind::Conflict.at("nic.local_drops", problem))
             }
         }
     }
@@ -160,7 +160,7 @@ pub(super) fn read(
             "\"pfabric\" is not valid with queues = {queues}: priorities are on the packets; it needs \
              one queue"
         );
-        return Err(section.error("scheduling", problem));
+        return Err(section.conflict("scheduling", problem));
     }
     Ok((nic, read_discipline(section, &nic, reading)?))
 }
@@ -170,12 +170,12 @@ pub(super) fn check_pauses(section: &Section, nic: &NicSettings, can_be: bool) -
     if can_be && nic.scheduling == NicScheduling::PFabric {
         let problem = "\"pfabric\" is not valid with lossless priorities (`pfc`): it takes no \
                        account of priorities that are paused";
-        return Err(section.error("scheduling", problem));
+        return Err(section.conflict("scheduling", problem));
     }
     if can_be && nic.fifo_packets > 0 {
         let problem = "not with lossless priorities (`pfc`): what has left its queue cannot be \
                        paused";
-        return Err(section.error("fifo_packets", problem));
+        return Err(section.conflict("fifo_packets", problem));
     }
     Ok(())
 }
@@ -207,7 +207,7 @@ fn read_discipline(
     let has_one = queue_limit != Amount::Unlimited || choice.id != NoAqm::ID;
     if tells_senders && !has_one {
         let problem = "\"cut\" needs `queue_limit` or `aqm`: without them hosts drop nothing";
-        return Err(section.error("local_drops", problem));
+        return Err(section.conflict("local_drops", problem));
     }
     if nic.scheduling == NicScheduling::PFabric {
         if choice.id != NoAqm::ID {
@@ -216,12 +216,12 @@ fn read_discipline(
                  the order in which they come; it needs \"none\"",
                 choice.id
             );
-            return Err(section.error("aqm", problem));
+            return Err(section.conflict("aqm", problem));
         }
         if tells_senders {
             let problem = "\"cut\" is not valid with scheduling = \"pfabric\", which may drop \
                            another flow's packet; it needs \"silent\"";
-            return Err(section.error("local_drops", problem));
+            return Err(section.conflict("local_drops", problem));
         }
     }
     Ok(has_one.then_some(DisciplineSettings { queue_limit, choice, aqm, tells_senders }))

@@ -4,7 +4,7 @@ use super::choice::Choice;
 use super::switches::{MOST_QUEUES, no_queue_class};
 use super::{Result, SwitchSettings, TierSettings};
 use spillway_engine::Time;
-use spillway_settings::{Form, Range, Section, SettingsError, Takes, Value, quantity};
+use spillway_settings::{ErrorKind, Form, Range, Section, Takes, Value, quantity};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
 use spillway_topology::{LineSpec, Topology};
@@ -182,11 +182,11 @@ impl PfcSettings {
                 "{threshold}B is not valid; it must hold a packet, {}B: else every packet pauses",
                 self.mtu
             );
-            return Err(section.error("threshold", problem));
+            return Err(section.conflict("threshold", problem));
         }
         if self.resume_offset > threshold {
             let problem = format!("{}B is more than threshold, {threshold}B", self.resume_offset);
-            return Err(section.error("resume_offset", problem));
+            return Err(section.conflict("resume_offset", problem));
         }
         Ok(())
     }
@@ -295,14 +295,14 @@ impl PfcSettings {
         let Some(capacity) = capacity else {
             let problem = "not with an unlimited buffer: what is set aside for lossless packets is \
                            a part of it";
-            return Err(section.error("kind", problem));
+            return Err(section.conflict("kind", problem));
         };
         let set_aside = self.parts(topology, switch, capacity).set_aside();
         if set_aside > capacity {
             let problem = format!(
                 "reserves and headrooms of {name} are {set_aside}B, more than its buffer, {capacity}B"
             );
-            return Err(section.error("headroom", problem));
+            return Err(section.conflict("headroom", problem));
         }
         let room = capacity - set_aside;
         if room < self.mtu {
@@ -311,7 +311,7 @@ impl PfcSettings {
                  than one packet, {}B",
                 self.mtu
             );
-            return Err(section.error("headroom", problem));
+            return Err(section.conflict("headroom", problem));
         }
         if let PauseThreshold::OfFree(alpha) = self.threshold
             && self.threshold.bytes(room) < self.mtu
@@ -322,7 +322,7 @@ impl PfcSettings {
                 self.threshold.bytes(room),
                 self.mtu
             );
-            return Err(section.error("alpha", problem));
+            return Err(section.conflict("alpha", problem));
         }
         let Ends::Quanta { quanta, refresh_after, .. } = self.frames.ends else { return Ok(()) };
         // A frame may have to wait for a packet, and for frames about other priorities.
@@ -341,7 +341,7 @@ impl PfcSettings {
                 ),
                 () => continue,
             };
-            return Err(section.error("refresh_after", problem));
+            return Err(section.conflict("refresh_after", problem));
         }
         Ok(())
     }
@@ -376,16 +376,20 @@ fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box
     for class in listed {
         if !(0..queues as i64).contains(&class) {
             let problem = no_queue_class(class, ("queues_per_port", queues));
-            return Err(section.error("priorities", problem));
+            return Err(section.conflict("priorities", problem));
         }
         if classes.contains(&(class as u8)) {
-            return Err(section.error("priorities", format!("{class} is there twice")));
+            return Err(section.error(
+                ErrorKind::WrongValue,
+                "priorities",
+                format!("{class} is there twice"),
+            ));
         }
         classes.push(class as u8);
     }
     if classes.is_empty() {
         let problem = "it is empty; without lossless priorities it is pfc = \"none\"";
-        return Err(section.error("priorities", problem));
+        return Err(section.error(ErrorKind::WrongValue, "priorities", problem));
     }
     classes.sort_unstable();
     Ok(classes.into())
@@ -421,7 +425,7 @@ pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result
         return Ok(());
     }
     let problem = "arrivals_first = true is not modelled where priorities are lossless";
-    Err(SettingsError::new("topology", problem).hint("switch.pfc is on"))
+    Err(ErrorKind::Conflict.at("topology", problem).hint("switch.pfc is on"))
 }
 
 /// Refuses tiers whose pauses would stop the wrong packets: a pause frame names a queue class, and
@@ -444,7 +448,7 @@ pub(super) fn check_tiers(tiers: &[TierSettings]) -> Result<()> {
                          {paused}, which would not stop them: both need the same queues_per_port, \
                          ack_queue and data_queue"
                     );
-                    return Err(SettingsError::new("switch.pfc.priorities", problem));
+                    return Err(ErrorKind::Conflict.at("switch.pfc.priorities", problem));
                 }
             }
         }
@@ -464,7 +468,7 @@ pub(super) fn check_packets<'a>(
                  suffice",
                 pfc.mtu
             );
-            return Err(SettingsError::new("switch.pfc.mtu", problem));
+            return Err(ErrorKind::Conflict.at("switch.pfc.mtu", problem));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Switches in the paths of signals and of numbers that change.
 
 use super::{Result, Scenario};
-use spillway_settings::{ErrorKind, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, nearest_name};
 use spillway_topology::{Node, TIERS};
 
 impl Scenario {
@@ -23,8 +23,8 @@ impl Scenario {
         match found[..] {
             [node] => Ok((vec![topology.place_of(node)], true)),
             [] => {
-                let error = SettingsError::new(path, format!("there is no switch or tier {who:?}"))
-                    .of(ErrorKind::UnknownPlace);
+                let error =
+                    ErrorKind::UnknownPlace.at(path, format!("there is no switch or tier {who:?}"));
                 let is_there =
                     |tier: &&str| topology.switches.iter().any(|each| each.tier == *tier);
                 let tiers = TIERS.into_iter().filter(is_there).map(String::from);
@@ -35,8 +35,8 @@ impl Scenario {
             _ => {
                 let each: Vec<String> =
                     found.iter().map(|&node| topology.full_name(node)).collect();
-                let error =
-                    SettingsError::new(path, format!("{who:?} may be {}", each.join(" or ")));
+                let error = ErrorKind::UnknownPlace
+                    .at(path, format!("{who:?} may be {}", each.join(" or ")));
                 Err(error.hint("take the one's name that no other has"))
             }
         }

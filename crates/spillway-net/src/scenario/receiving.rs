@@ -54,14 +54,14 @@ impl Receiving {
             return match given.iter().find(|(_, given)| given.is_some()) {
                 None => Ok(None),
                 Some((key, _)) => {
-                    Err(section.error(key, "it needs `receive_rate`").of(ErrorKind::UnusedKey))
+                    Err(section.error(ErrorKind::UnusedKey, key, "it needs `receive_rate`"))
                 }
             };
         };
         if !has_pfc {
             let problem = "it needs lossless priorities at leaves (`pfc`): without them a host cannot \
                            pause its switch";
-            return Err(section.error("receive_rate", problem));
+            return Err(section.error(ErrorKind::UnusedKey, "receive_rate", problem));
         }
         let rates = match &given {
             Value::Table(table) => rates_of(table, topology)?,
@@ -86,7 +86,7 @@ impl Receiving {
         let (mtu, threshold, buffer) = (pfc.mtu, self.threshold, self.buffer);
         if threshold < mtu {
             let problem = format!("{threshold}B is not valid; it must hold a packet, {mtu}B");
-            return Err(SettingsError::new("nic.receive_threshold", problem));
+            return Err(ErrorKind::Conflict.at("nic.receive_threshold", problem));
         }
         let classes = pfc.queue_classes.len() as u64;
         // The two lines of a link are neighbours.
@@ -108,7 +108,7 @@ impl Receiving {
                  {lossless}B{others}: receive_threshold, {threshold}B, and what comes until the leaf \
                  stops, for each lossless priority"
             );
-            return Err(SettingsError::new("nic.receive_buffer", problem));
+            return Err(ErrorKind::Conflict.at("nic.receive_buffer", problem));
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Scenario {
         if self.receiving.is_none() {
             let problem = "it changes only where the scenario has a receive_rate";
             let hint = "\"unlimited\" is that of hosts that take in packets as they arrive";
-            return Some(Err(SettingsError::new(path, problem).hint(hint)));
+            return Some(Err(ErrorKind::UnusedKey.at(path, problem).hint(hint)));
         }
         let rate = rate_in(value).ok_or_else(|| not_a_rate(path, value));
         Some(hosts.and_then(|hosts| Ok((hosts, rate?))))
@@ -148,7 +148,7 @@ fn rate_in(value: &Value) -> Option<Option<Rate>> {
 
 fn not_a_rate(path: &str, value: &Value) -> SettingsError {
     let takes = "expected a rate from 8bps to 8Tbps, such as \"10Gbps\", or \"unlimited\"";
-    SettingsError::new(path, format!("{value} is not valid; {takes}"))
+    ErrorKind::WrongValue.at(path, format!("{value} is not valid; {takes}"))
 }
 
 /// The rates of all hosts. The table names some of the hosts.
@@ -164,7 +164,9 @@ fn rates_of(table: &Table, topology: &Topology) -> Result<Vec<Option<Rate>>> {
         }
         for host in hosts_called(topology, &path, who)? {
             if named[host as usize].replace(rate).is_some() {
-                return Err(SettingsError::new(path, format!("host{host} has another rate, too")));
+                return Err(
+                    ErrorKind::Conflict.at(path, format!("host{host} has another rate, too"))
+                );
             }
         }
     }
@@ -184,7 +186,9 @@ fn hosts_called(topology: &Topology, path: &str, who: &str) -> Result<Vec<u32>> 
         _ => {
             let each = found.iter().map(|&host| topology.full_name(Node::Host(host)));
             let each: Vec<String> = each.collect();
-            return Err(SettingsError::new(path, format!("{who:?} may be {}", each.join(" or "))));
+            return Err(
+                ErrorKind::UnknownPlace.at(path, format!("{who:?} may be {}", each.join(" or ")))
+            );
         }
     }
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -201,8 +205,7 @@ fn hosts_called(topology: &Topology, path: &str, who: &str) -> Result<Vec<u32>> 
         .chain(topology.own_names.hosts.iter().cloned())
         .chain([OTHERS.to_string()])
         .collect();
-    let error =
-        SettingsError::new(path, format!("there is no host {who:?}")).of(ErrorKind::UnknownPlace);
+    let error = ErrorKind::UnknownPlace.at(path, format!("there is no host {who:?}"));
     Err(error.hint(nearest_name(who, known.iter().map(String::as_str))))
 }
 

@@ -96,9 +96,11 @@ impl Recording {
         let meaning = "whether queues that are empty at a sample have a row too";
         let empty_queues = section.optional_flag("empty_queues", meaning)?;
         if empty_queues.is_some() && queue_interval.is_none() {
-            return Err(section
-                .error("empty_queues", "it needs `queue_interval`")
-                .of(ErrorKind::UnusedKey));
+            return Err(section.error(
+                ErrorKind::UnusedKey,
+                "empty_queues",
+                "it needs `queue_interval`",
+            ));
         }
         let empty_queues = empty_queues.unwrap_or(false);
         let meaning = "whether the row of a flow tells how its losses were found and repaired";
@@ -113,7 +115,7 @@ impl Recording {
             section.optional_flag("pauses", "whether every pause has a row")?.unwrap_or(false);
         if pauses && scope.tiers.iter().all(|tier| tier.pfc.is_none()) {
             let problem = "it needs lossless priorities (`switch.pfc`): nothing else is paused";
-            return Err(section.error("pauses", problem));
+            return Err(section.error(ErrorKind::UnusedKey, "pauses", problem));
         }
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
@@ -137,7 +139,7 @@ impl Recording {
             ("decisions_switch", switch.is_some()),
         ];
         if let Some((key, _)) = filters.into_iter().find(|(_, is_given)| *is_given && first == 0) {
-            return Err(section.error(key, "it needs `decisions`").of(ErrorKind::UnusedKey));
+            return Err(section.error(ErrorKind::UnusedKey, key, "it needs `decisions`"));
         }
         let oracle_trace = read_oracle_trace(section, scope)?;
         let window_flows = read_flows(section)?;
@@ -151,17 +153,21 @@ impl Recording {
         let meaning = "only the ports of this switch, by its name or number";
         let port_switch = scope.read_switch(section, "port_switch", meaning)?;
         if port_switch.is_some() && port_interval.is_none() {
-            return Err(section
-                .error("port_switch", "it needs `port_interval`")
-                .of(ErrorKind::UnusedKey));
+            return Err(section.error(
+                ErrorKind::UnusedKey,
+                "port_switch",
+                "it needs `port_interval`",
+            ));
         }
         let aqm_interval = interval(section, "aqm_interval", "time between samples of AQMs")?;
         let meaning = "only the AQMs of this switch, by its name or number";
         let aqm_switch = scope.read_switch(section, "aqm_switch", meaning)?;
         if aqm_switch.is_some() && aqm_interval.is_none() {
-            return Err(section
-                .error("aqm_switch", "it needs `aqm_interval`")
-                .of(ErrorKind::UnusedKey));
+            return Err(section.error(
+                ErrorKind::UnusedKey,
+                "aqm_switch",
+                "it needs `aqm_interval`",
+            ));
         }
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
@@ -169,7 +175,7 @@ impl Recording {
             if is_asked && scope.tiers.iter().any(|tier| tier.settings.port_fifo_packets > 0) {
                 let problem = "not with switch.port_fifo_packets: what has left a port's queues is \
                                not sent yet";
-                return Err(section.error(key, problem));
+                return Err(section.conflict(key, problem));
             }
         }
         let (switches, lines) = (scope.topology.switches.len(), scope.topology.lines.len());
@@ -196,7 +202,7 @@ impl Recording {
         if short_bytes >= long_bytes {
             let problem =
                 format!("{short_bytes}B is not valid; it must be less than long, {long_bytes}B");
-            return Err(section.error("short", problem));
+            return Err(section.conflict("short", problem));
         }
         Ok(Recording {
             queue_interval,
@@ -282,7 +288,7 @@ impl Scope<'_> {
             Ok(switch)
         } else {
             let problem = format!("{switch} is not a switch; {}", numbered(switches));
-            Err(section.error(key, problem))
+            Err(section.error(ErrorKind::WrongValue, key, problem))
         }
     }
 
@@ -306,7 +312,7 @@ impl Scope<'_> {
             0 => "there are none".into(),
             most => format!("there are {most} at most, numbered from 0"),
         };
-        Err(section.error(key, format!("{last} is not a flow; {there_are}")))
+        Err(section.error(ErrorKind::WrongValue, key, format!("{last} is not a flow; {there_are}")))
     }
 
     /// Refuses filters that no decision can pass, because what they name does not exist.
@@ -323,14 +329,14 @@ impl Scope<'_> {
         let most = switches().map(ports).max().unwrap_or(0);
         if let Some(port) = only.port.filter(|&port| port as usize >= most) {
             let problem = format!("{port} is not a port {of}; {}", numbered(most));
-            return Err(section.error("decisions_port", problem));
+            return Err(section.error(ErrorKind::WrongValue, "decisions_port", problem));
         }
         let has_port = |&switch: &u32| only.port.is_none_or(|port| (port as usize) < ports(switch));
         let queues = |switch: u32| self.queues_per_port(&self.topology.switches[switch as usize]);
         let most = switches().filter(has_port).map(queues).max().unwrap_or(0);
         if let Some(queue) = only.queue.filter(|&queue| queue as usize >= most) {
             let problem = format!("{queue} is not a queue of a port {of}; {}", numbered(most));
-            return Err(section.error("decisions_queue", problem));
+            return Err(section.error(ErrorKind::WrongValue, "decisions_queue", problem));
         }
         Ok(())
     }
@@ -348,24 +354,23 @@ fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefin
     let Some(above) = above else {
         return match end {
             None => Ok(None),
-            Some(_) => {
-                Err(section.error("burst_end", "it needs `bursts`").of(ErrorKind::UnusedKey))
-            }
+            Some(_) => Err(section.error(ErrorKind::UnusedKey, "burst_end", "it needs `bursts`")),
         };
     };
     let bursts = BurstDefinition { above, end: end.unwrap_or(0.5) };
     let is_unlimited = |tier: &TierSettings| tier.settings.buffer == BufferSize::Unlimited;
-    let problem = match above {
-        BufferPart::Share(share) if !(share > 0.0 && share < 1.0) => {
-            "not a share that a port can be above; expected one between 0% and 100%"
-        }
+    let (kind, problem) = match above {
+        BufferPart::Share(share) if !(share > 0.0 && share < 1.0) => (
+            ErrorKind::WrongValue,
+            "not a share that a port can be above; expected one between 0% and 100%",
+        ),
         BufferPart::Share(_) if scope.tiers.iter().any(is_unlimited) => {
-            "a share of an unlimited buffer; expected bytes"
+            (ErrorKind::Conflict, "a share of an unlimited buffer; expected bytes")
         }
-        BufferPart::Bytes(0) => "0B is not valid; it must be above 0",
+        BufferPart::Bytes(0) => (ErrorKind::WrongValue, "0B is not valid; it must be above 0"),
         _ => return Ok(Some(bursts)),
     };
-    Err(section.error("bursts", problem))
+    Err(section.error(kind, "bursts", problem))
 }
 
 fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<FateTracing>> {
@@ -380,7 +385,7 @@ fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<Fate
     let averaging = section.choice("oracle_trace_average", &kinds, meaning)?;
     if is_traced && !scope.tiers.iter().any(TierSettings::drops_longest_queue) {
         let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns";
-        return Err(section.error("oracle_trace", problem));
+        return Err(section.error(ErrorKind::UnusedKey, "oracle_trace", problem));
     }
     Ok(is_traced.then_some(FateTracing { averaging, span: scope.base_rtt, one_in }))
 }

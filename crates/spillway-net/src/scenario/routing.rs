@@ -1,7 +1,7 @@
 //! How switches choose among equal next hops: the section `[routing]`.
 
 use super::Result;
-use spillway_settings::Section;
+use spillway_settings::{ErrorKind, Section};
 use spillway_topology::routing::{NextHops, murmur3};
 
 /// How packets choose among equal next hops.
@@ -71,14 +71,14 @@ impl RoutingSettings {
         }
         if let Some(key) = Self::OF_SEEDS.iter().find(|key| section.has(key)) {
             let problem = "means nothing with hash = \"murmur3\": a switch's seed is its number";
-            return Err(section.error(key, problem));
+            return Err(section.error(ErrorKind::UnusedKey, key, problem));
         }
         if hosts > murmur3::MOST_HOSTS {
             let problem = format!(
                 "\"murmur3\" is not valid in a network of {hosts} hosts; expected at most {}",
                 murmur3::MOST_HOSTS
             );
-            return Err(section.error("hash", problem));
+            return Err(section.conflict("hash", problem));
         }
         Ok(Hash::Murmur3)
     }

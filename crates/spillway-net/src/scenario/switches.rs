@@ -109,7 +109,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
             Some(Value::Table(table)) => Some(table),
             Some(other) => {
                 let problem = format!("{other} is not valid; expected a table");
-                return Err(section.error(tier, problem).of(ErrorKind::WrongValue));
+                return Err(section.error(ErrorKind::WrongValue, tier, problem));
             }
         };
         own.push((tier, table));
@@ -190,8 +190,7 @@ pub(super) fn queue_class(
     let last = there_are.1 - 1;
     let class = section.integer(key, last.min(default.into()), 0..=MOST_QUEUES - 1, meaning)?;
     if class > last {
-        let problem = no_queue_class(class as i64, there_are);
-        return Err(section.error(key, problem).of(ErrorKind::WrongValue));
+        return Err(section.conflict(key, no_queue_class(class as i64, there_are)));
     }
     Ok(class as u8)
 }
@@ -204,7 +203,7 @@ impl SwitchSettings {
         let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
         if let Amount::Bytes(0) | Amount::Packets(0) = queue_limit {
             let problem = format!("{queue_limit} is not valid; nothing would ever be queued");
-            return Err(section.error("queue_limit", problem));
+            return Err(section.error(ErrorKind::WrongValue, "queue_limit", problem));
         }
         let meaning = "queues of each port";
         let queues = section.integer("queues_per_port", 1, 1..=MOST_QUEUES, meaning)?;
@@ -224,7 +223,7 @@ impl SwitchSettings {
         let port_fifo_packets = section.integer("port_fifo_packets", 0, 0..=10_000, meaning)?;
         if port_fifo_packets > 0 && release_at_end {
             let problem = "needs release = \"start\": what waits there is not counted";
-            return Err(section.error("port_fifo_packets", problem));
+            return Err(section.conflict("port_fifo_packets", problem));
         }
         let meaning = "which priorities are lossless, and at which threshold a neighbour is paused";
         let pfc = Choice::of(section.policy("pfc", "none", pfc::IDS.into_iter(), meaning)?);
@@ -293,7 +292,7 @@ impl SwitchSettings {
                 "{id:?} is not valid with lossless priorities (`pfc`): it takes no account of queues \
                  that are paused"
             );
-            return Err(of_ports.error("kind", problem));
+            return Err(of_ports.conflict("kind", problem));
         }
 
         let mut section = self.sharing.section();
@@ -311,7 +310,7 @@ impl SwitchSettings {
                 "{:?} is not valid with sees = \"all\" in `pfc`: it could push out lossless packets",
                 self.sharing.id
             );
-            return Err(section.error("kind", problem));
+            return Err(section.conflict("kind", problem));
         }
         resolve("sharing", &self.sharing, section)?;
 
@@ -343,7 +342,7 @@ impl SwitchSettings {
     ) -> Result<()> {
         if self.port_fifo_packets > 0 {
             let problem = "not with port_fifo_packets: what has left its queue cannot be paused";
-            return Err(section.error("kind", problem));
+            return Err(section.conflict("kind", problem));
         }
         let switches = (0..).zip(&topology.switches).filter(|(_, switch)| switch.tier == tier);
         for (switch, _) in switches {
@@ -379,7 +378,7 @@ impl SwitchSettings {
         }
         let problem =
             format!("{id:?} is not valid with aqm = {aqm:?}{why}; it needs aqm = \"none\"");
-        Err(section.error("kind", problem))
+        Err(section.conflict("kind", problem))
     }
 
     /// Refuses limits other than that of the policy with this section. Also refuses to hold bytes
@@ -394,7 +393,7 @@ impl SwitchSettings {
         } else {
             return Ok(());
         };
-        Err(section.error("kind", problem))
+        Err(section.conflict("kind", problem))
     }
 
     /// Refuses several queues beside the policy that has this id and this section.
@@ -407,7 +406,7 @@ impl SwitchSettings {
              needs one queue for each port",
             self.queues_per_port
         );
-        Err(section.error("kind", problem))
+        Err(section.conflict("kind", problem))
     }
 
     /// The most bytes that an admitted packet may find in its queue, and why.

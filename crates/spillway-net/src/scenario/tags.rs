@@ -4,7 +4,7 @@
 use super::NicSettings;
 use super::{Result, TierSettings};
 use crate::extensions::Extensions;
-use spillway_settings::{Section, SettingsError, Table};
+use spillway_settings::{ErrorKind, Section, Table};
 use spillway_traffic::Source;
 use spillway_transport::Transport;
 use spillway_transport::tagging::Tagging;
@@ -69,7 +69,7 @@ fn check_port(path: &str, tagging: &Tagging, port: (&str, u32, u8)) -> Result<()
         let (levels, needed) = (priorities.len(), priorities.end);
         let problem =
             format!("{levels} priorities, {with_acks}, need {key} = {needed}, not {queues}");
-        let refused = SettingsError::new(path, problem);
+        let refused = ErrorKind::Conflict.at(path, problem);
         let only_acks_have_none = queues as usize >= levels;
         return Err(if only_acks_have_none {
             refused.hint("acks may share that of the first priority: acks = \"with-first\"")
@@ -81,7 +81,7 @@ fn check_port(path: &str, tagging: &Tagging, port: (&str, u32, u8)) -> Result<()
         let key =
             key.replace("queues_per_port", "ack_queue").replace("nic.queues", "nic.ack_queue");
         let problem = format!("acks come first, or with the best priority: it needs {key} = 0");
-        return Err(SettingsError::new(path, problem));
+        return Err(ErrorKind::Conflict.at(path, problem));
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub(super) fn check_source(source: &Source, tagging: &Tagging) -> Result<()> {
     }
     let problem = "a flow's own priority, by this key or by a column of its list, needs tagging = \
                    \"fixed\"; its tagger gives priorities here";
-    Err(SettingsError::new(format!("traffic.{}.priority", source.name()), problem))
+    Err(ErrorKind::Conflict.at(format!("traffic.{}.priority", source.name()), problem))
 }
 
 /// A warning about a tagger that goes by bounds, if no flow has a bound.

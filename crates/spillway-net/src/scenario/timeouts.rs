@@ -8,7 +8,7 @@
 
 use super::Result;
 use spillway_engine::Time;
-use spillway_settings::SettingsError;
+use spillway_settings::ErrorKind;
 use spillway_topology::{Topology, base_rtt, base_rtt_at_most};
 use spillway_transport::{Recovery, Transport};
 
@@ -40,7 +40,7 @@ impl Timeouts<'_> {
                         "{rto} is not valid: a packet and its ack take {round_trip} in the empty \
                          network, and all would be sent again before its ack can be there"
                     );
-                    let error = SettingsError::new(format!("{path}.{key}"), problem);
+                    let error = ErrorKind::Conflict.at(format!("{path}.{key}"), problem);
                     let hint =
                         format!("a multiple of the base RTT is one of topology.base_rtt = {told}");
                     Err(if told < round_trip { error.hint(hint) } else { error })
@@ -63,7 +63,7 @@ impl Timeouts<'_> {
                 "{value} is not valid: the timeout never gets longer than {longest}, and a packet and \
                  its ack take {round_trip} in the empty network: no ack would ever come in time"
             );
-            return Err(SettingsError::new(format!("{path}.recovery.{key}"), problem));
+            return Err(ErrorKind::Conflict.at(format!("{path}.recovery.{key}"), problem));
         }
         if rto.initial < round_trip {
             self.warn(format!(

@@ -2,8 +2,8 @@
 
 use super::Result;
 use spillway_engine::Rate;
+use spillway_settings::ErrorKind;
 use spillway_settings::quantity::LONGEST;
-use spillway_settings::{ErrorKind, SettingsError};
 use spillway_topology::Topology;
 use spillway_topology::ideal::Packets;
 use spillway_traffic::Source;
@@ -34,7 +34,7 @@ impl Volume {
     pub fn add(&mut self, source: &Source, transport: &Transport) -> Result<()> {
         let expected = source.expected();
         let path = format!("traffic.{}", source.name());
-        let refuse = |problem| Err(SettingsError::new(path.as_str(), problem).of(ErrorKind::Limit));
+        let refuse = |problem| Err(ErrorKind::Limit.at(path.as_str(), problem));
         let size = expected.largest;
         let packets = Packets::of(size.max(1), transport.mss, transport.header);
         let bytes = packets.count.saturating_mul(packets.full);

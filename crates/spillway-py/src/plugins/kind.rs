@@ -8,7 +8,7 @@ use super::views::Switch;
 use crate::scenario::{object_of, value_of};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use spillway_switch::aqm::check_turns;
 use spillway_switch::{
     AqmExtension, Environment, Extension, ExtensionParams, SchedulingExtension, SharingExtension,
@@ -107,7 +107,7 @@ impl Kind {
         self.is_named.store(true, Ordering::Relaxed);
         self.read(py, section).map_err(|error| {
             self.fail(error);
-            SettingsError::new(section.path(), format!("{} refuses its parameters", self.id))
+            ErrorKind::WrongValue.at(section.path(), format!("{} refuses its parameters", self.id))
         })
     }
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use spillway_transport::ranges::Range;
 use spillway_transport::receiver::{InOrderRule, Tells};
 use spillway_transport::recovery::scoreboard::Scoreboard;
@@ -494,7 +494,7 @@ impl RecoveryExtension for RecoveryKind {
                 }
                 Err(error) => {
                     kind.fail(error);
-                    Err(SettingsError::new(path, format!("{} cannot be made", kind.id())))
+                    Err(ErrorKind::WrongValue.at(path, format!("{} cannot be made", kind.id())))
                 }
             }
         })

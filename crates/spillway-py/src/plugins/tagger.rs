@@ -7,7 +7,7 @@ use super::kind::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use spillway_transport::flow::FlowSpec;
 use spillway_transport::tagging::{Tagged, Tagger, TaggerExtension};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl TaggerExtension for TaggerKind {
                 Ok(facts) => Ok(Arc::new(PyTagger { instance, facts }) as Arc<dyn Tagger>),
                 Err(error) => {
                     self.0.fail(error);
-                    Err(SettingsError::new(path, format!("{} cannot be made", self.0.id())))
+                    Err(ErrorKind::WrongValue.at(path, format!("{} cannot be made", self.0.id())))
                 }
             }
         })

@@ -14,7 +14,7 @@ mod on_off;
 
 use crate::Arrivals;
 use spillway_engine::Stream;
-use spillway_settings::{Key, Section, SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, Key, Section, SettingsError, nearest_name};
 
 /// The switch for which arrivals are made, and the seed.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl Generator {
         found.ok_or_else(|| {
             let ids = GENERATORS.iter().map(|generator| generator.id);
             let problem = format!("there is no generator {id:?}");
-            SettingsError::new(path, problem).hint(nearest_name(id, ids))
+            ErrorKind::WrongValue.at(path, problem).hint(nearest_name(id, ids))
         })
     }
 
@@ -158,7 +158,7 @@ fn at_least_two(section: &Section, setting: Setting) -> Result<(), SettingsError
         }
         _ => return Ok(()),
     };
-    Err(SettingsError::new(section.path(), problem))
+    Err(ErrorKind::Conflict.at(section.path(), problem))
 }
 
 /// Adds slots of N packets for port 0, enough to fill a buffer that sends one in each.

@@ -56,7 +56,7 @@ use model::{FEATURES, Model};
 use network::Scratch;
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::quantity::Amount;
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Range, Section, SettingsError};
 use std::sync::Arc;
 
 /// The bundled models, as `make rl` makes them: names, and the bytes of their files.
@@ -206,7 +206,8 @@ fn read_model(section: &mut Section, environment: &Environment) -> Result<Model,
             environment.file(section, "model", &name).map_err(|error| error.hint(hint))?
         }
     };
-    Model::read(&bytes).map_err(|why| section.error("model", format!("{name}: {why}")))
+    Model::read(&bytes)
+        .map_err(|why| section.error(ErrorKind::File, "model", format!("{name}: {why}")))
 }
 
 impl Queue {

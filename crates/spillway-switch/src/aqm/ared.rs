@@ -131,7 +131,7 @@ impl Policy for Ared {
         let (bottom, top) = steering.bounds;
         if first < bottom || first > top {
             let problem = "max_probability must be from bottom to top";
-            return Err(section.error("max_probability", problem));
+            return Err(section.conflict("max_probability", problem));
         }
         let meaning = "weight of a new sample in the average; by default by `time_constant`";
         let range = Range::Within(LEAST_WEIGHT, 1.0);
@@ -199,7 +199,7 @@ impl Steering {
         let meaning = "above it, the largest probability rises no further";
         let top = section.number("top", 0.5, Range::Share, meaning)?;
         if bottom > top {
-            return Err(section.error("top", format!("{top} is less than bottom = {bottom}")));
+            return Err(section.conflict("top", format!("{top} is less than bottom = {bottom}")));
         }
         let meaning = "where the target begins, as a share of the way from min to max";
         let low = section.number("target_low", 0.4, Range::Unit, meaning)?;
@@ -207,7 +207,7 @@ impl Steering {
         let high = section.number("target_high", 0.6, Range::Unit, meaning)?;
         if low > high {
             let problem = format!("{high} is less than target_low = {low}");
-            return Err(section.error("target_high", problem));
+            return Err(section.conflict("target_high", problem));
         }
         let Thresholds { from: min, max, .. } = thresholds;
         let at = |share: f64| min + share * (max - min);

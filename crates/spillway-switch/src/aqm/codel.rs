@@ -128,7 +128,7 @@ impl Policy for CoDel {
             Rules::Ns3 => (ticks(target), ticks(interval)),
         };
         if interval == Time::ZERO {
-            return Err(section.error("interval", "ns-3's clock needs at least 1.024us"));
+            return Err(section.conflict("interval", "ns-3's clock needs at least 1.024us"));
         }
         Ok(CoDelParams { target, interval, rules, verdict })
     }

@@ -196,13 +196,13 @@ pub fn check_turns(
             "{aqm:?} is not valid where queues are served by {id:?}, which has no turns; it needs rr or dwrr"
         );
         let hint = "`tcn` marks by the time waited, whatever the scheduler";
-        return Err(section.error("kind", problem).hint(hint));
+        return Err(section.conflict("kind", problem).hint(hint));
     }
     if environment.queues_per_port == 1 {
         let problem = format!(
             "{aqm:?} needs several queues for each port (queues_per_port); with one there are no rounds"
         );
-        return Err(section.error("kind", problem).hint("`ecn` marks a single queue"));
+        return Err(section.conflict("kind", problem).hint("`ecn` marks a single queue"));
     }
     Ok(())
 }

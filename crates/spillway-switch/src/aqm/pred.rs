@@ -182,7 +182,7 @@ impl Policy for Pred {
         let min_bytes = bytes_of(min, environment) as f64;
         let max_bytes = bytes_of(max, environment);
         if min_bytes > max_bytes as f64 {
-            return Err(section.error("max", format!("{max} is less than min = {min}")));
+            return Err(section.conflict("max", format!("{max} is less than min = {min}")));
         }
         let fcs = read_fcs(section, environment)?;
         let growth = fcs.as_ref().map_or(Growth::Linear, |fcs| fcs.growth);

@@ -92,7 +92,7 @@ impl Policy for PFabric {
             && bytes < full.into()
         {
             let problem = format!("{bytes}B is not valid; it must hold a full packet, {full}B");
-            return Err(section.error("limit", problem));
+            return Err(section.conflict("limit", problem));
         }
         Ok(PFabricParams { limit })
     }

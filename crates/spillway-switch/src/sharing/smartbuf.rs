@@ -100,7 +100,7 @@ use estimate::Estimate;
 use history::{History, Known, Rules};
 use printed::{Outcome, Printed};
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Range, Section, SettingsError};
 use std::sync::Arc;
 
 /// What a burst is, and how bursts are learned and predicted.
@@ -293,7 +293,11 @@ impl Policy for Smartbuf {
             Some(name) => {
                 let bytes = environment.records("history", section, "history", &name)?;
                 history::known_of(&bytes).ok_or_else(|| {
-                    section.error("history", format!("{name}: it is not a history of bursts"))
+                    section.error(
+                        ErrorKind::File,
+                        "history",
+                        format!("{name}: it is not a history of bursts"),
+                    )
                 })?
             }
         };

@@ -17,7 +17,7 @@ use super::release::Release;
 use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Pattern, keys};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{ErrorKind, Section, SettingsError};
+use spillway_settings::{Section, SettingsError};
 use state::State;
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Jobs {
                 "{} hosts for {jobs} jobs; expected as many for each, and at least 2",
                 hosts.len()
             );
-            return Err(section.error("jobs", problem).of(ErrorKind::WrongValue));
+            return Err(section.conflict("jobs", problem));
         }
         if placement == Placement::Random {
             shuffle(&mut hosts, &mut self.label.stream(SHUFFLE));

@@ -68,15 +68,15 @@ impl AnswerSizes {
         let bytes = match (burst, buffer) {
             (BufferPart::Share(_), None) => {
                 let problem = "a share of an unlimited buffer; expected bytes";
-                return Err(section.error("burst", problem));
+                return Err(section.conflict("burst", problem));
             }
             (burst, buffer) => burst.bytes(buffer.unwrap_or_default()),
         };
         if bytes > MOST_BYTES {
-            return Err(section.error("burst", format!("{bytes} bytes are more than 2^53")));
+            return Err(section.conflict("burst", format!("{bytes} bytes are more than 2^53")));
         }
         match bytes / most as u64 {
-            0 => Err(section.error("burst", format!("{bytes} bytes for {most} senders"))),
+            0 => Err(section.conflict("burst", format!("{bytes} bytes for {most} senders"))),
             _ => Ok(AnswerSizes::Shared(bytes)),
         }
     }

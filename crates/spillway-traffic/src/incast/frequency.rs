@@ -65,7 +65,7 @@ impl Frequency {
                        the receivers' lines.";
         let of = section.optional("load_of", |s| s.choice("load_of", &LOAD_OF, meaning))?;
         if of.is_some() && load.is_none() {
-            return Err(section.error("load_of", "it needs `load`").of(ErrorKind::UnusedKey));
+            return Err(section.error(ErrorKind::UnusedKey, "load_of", "it needs `load`"));
         }
         match (rate, interval, load) {
             (Some(queries_per_second), None, None) => {
@@ -74,15 +74,17 @@ impl Frequency {
             (None, Some(interval), None) => Ok(Frequency::Of(Arrivals::Every(interval))),
             (None, None, Some(load)) => Ok(of.unwrap_or(Frequency::OfUplinks)(load)),
             (Some(_), Some(_), _) => {
-                Err(section.error("interval", format!("not together with {RATE}")))
+                Err(section.conflict("interval", format!("not together with {RATE}")))
             }
             (Some(_), _, Some(_)) => {
-                Err(section.error("load", format!("not together with {RATE}")))
+                Err(section.conflict("load", format!("not together with {RATE}")))
             }
-            (_, Some(_), Some(_)) => Err(section.error("load", "not together with interval")),
-            (None, None, None) => {
-                Err(section.error(RATE, "missing; expected this, `interval`, or `load`"))
-            }
+            (_, Some(_), Some(_)) => Err(section.conflict("load", "not together with interval")),
+            (None, None, None) => Err(section.error(
+                ErrorKind::MissingKey,
+                RATE,
+                "missing; expected this, `interval`, or `load`",
+            )),
         }
     }
 

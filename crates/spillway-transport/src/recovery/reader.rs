@@ -4,7 +4,7 @@ use super::reduction::ReductionRule;
 use super::{OF_CUTS, Recovery, Settings};
 use crate::receiver::EcnEcho;
 use crate::rtt::{Granularity, RtoBounds};
-use spillway_settings::{Form, Section, SettingsError, Takes};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes};
 
 /// The settings that kinds with TCP's phases share.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ impl Reader<'_> {
         match keys.iter().find(|key| self.is_paced && self.section.has(key)) {
             Some(key) => {
                 let problem = "means nothing where a pace is set: a pace is never cut for a loss";
-                Err(self.section.error(key, problem))
+                Err(self.section.error(ErrorKind::UnusedKey, key, problem))
             }
             None => Ok(!self.is_paced),
         }
@@ -133,7 +133,7 @@ impl RtoBounds {
         let granularity = if min_bounds_spread { granularity.at_least(min) } else { granularity };
         if min > max {
             let problem = format!("{min} is not valid; it must not be above max_rto");
-            return Err(section.error("min_rto", problem));
+            return Err(section.conflict("min_rto", problem));
         }
         Ok(RtoBounds { initial, min, max, granularity, min_bounds_spread })
     }
@@ -171,10 +171,8 @@ pub(crate) fn moved(section: &Section) -> Result<(), SettingsError> {
     let keys: Vec<(&str, String)> = chosen.into_iter().chain(keys).collect();
     match keys.iter().find(|(key, _)| section.has(key)) {
         Some((key, place)) => {
-            let error = section.error(key, "is not a key any more");
-            Err(error
-                .of(spillway_settings::ErrorKind::UnknownKey)
-                .hint(format!("it is {} now", section.path_of(place))))
+            let error = section.error(ErrorKind::UnknownKey, key, "is not a key any more");
+            Err(error.hint(format!("it is {} now", section.path_of(place))))
         }
         None => Ok(()),
     }

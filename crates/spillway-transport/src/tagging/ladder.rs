@@ -1,7 +1,6 @@
 //! Levels by thresholds: those that were published, or others.
 
-use spillway_settings::{Form, Takes, quantity};
-use spillway_settings::{Section, SettingsError, Value};
+use spillway_settings::{ErrorKind, Form, Section, SettingsError, Takes, Value, quantity};
 use std::sync::Arc;
 
 /// Bytes of payload in a packet of the published thresholds.
@@ -64,11 +63,11 @@ impl Ladder {
         let thresholds = section.value(key, "websearch-0.8", takes, meaning, parse)?;
         if thresholds.len() > MOST {
             let problem = format!("{} thresholds; there may be {MOST}", thresholds.len());
-            return Err(section.error(key, problem));
+            return Err(section.error(ErrorKind::WrongValue, key, problem));
         }
         if let Some(pair) = thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
             let problem = format!("{}B is not above {}B, which comes before", pair[1], pair[0]);
-            return Err(section.error(key, problem));
+            return Err(section.error(ErrorKind::WrongValue, key, problem));
         }
         Ok(Ladder::new(thresholds))
     }

@@ -56,7 +56,7 @@ impl Las {
                 "{levels} levels from {first} bytes on, each {factor:?} times as wide as the one before, \
                  are not all a byte apart, or go beyond all sizes"
             );
-            return Err(section.error("levels", problem));
+            return Err(section.conflict("levels", problem));
         }
         Ok(Las(Ladder::new(thresholds)))
     }

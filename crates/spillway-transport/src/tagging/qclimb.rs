@@ -74,7 +74,7 @@ impl Qclimb {
         let up = up.unwrap_or_else(|| down.ladder().clone());
         if up.levels() != down.levels() {
             let problem = format!("{} levels, but {} on the way down", up.levels(), down.levels());
-            return Err(section.error("up", problem));
+            return Err(section.conflict("up", problem));
         }
         Ok(Qclimb { knowledge, up, down })
     }

@@ -162,7 +162,7 @@ impl TimelyParams {
         let min_rtt = section.positive_time("min_rtt", defaults.min_rtt, meaning)?;
         if low > high {
             let problem = format!("{low} is not valid; it must not be above t_high = {high}");
-            return Err(section.error("t_low", problem));
+            return Err(section.conflict("t_low", problem));
         }
         let delta = LineRate::step(section, defaults.rate_step)?;
         let min_rate = min_rate(section, defaults.min_rate)?;
@@ -267,7 +267,7 @@ impl TimelyParams {
         let ways = if default { [stalled, kept] } else { [kept, stalled] };
         let stalls = section.choice("recovery_window", &ways, meaning)?;
         if stalls && !as_ns3 {
-            return Err(section.error("recovery_window", NEEDS_NS3));
+            return Err(section.conflict("recovery_window", NEEDS_NS3));
         }
         Ok(stalls)
     }
@@ -292,7 +292,7 @@ impl Segment {
             },
         )?;
         if segment == Segment::LastSent && !as_ns3 {
-            return Err(section.error("segment", NEEDS_NS3));
+            return Err(section.conflict("segment", NEEDS_NS3));
         }
         Ok(segment)
     }

@@ -2,7 +2,7 @@
 
 use super::Room;
 use crate::scenario::{Result, Scenario, numbered};
-use spillway_settings::SettingsError;
+use spillway_settings::ErrorKind;
 
 /// The target of a path.
 pub(super) struct Target<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Target<'a> {
 impl Scenario {
     /// The target of a path.
     pub(super) fn target<'a>(&self, path: &'a str) -> Result<Target<'a>> {
-        let refused = |problem: String| Err(SettingsError::new(path, problem));
+        let refused = |problem: String| Err(ErrorKind::UnknownKey.at(path, problem));
         let steps: Vec<&str> = path.split('.').collect();
         let (switches, room_of, rest) = match steps.as_slice() {
             ["nic", "aqm", key] => {
@@ -47,7 +47,7 @@ impl Scenario {
                             switch.leaf0.port.3.aqm.KEY, nic.aqm.KEY, and nic.receive_rate, of a host \
                             as in nic.receive_rate.host3";
                 let problem = "it cannot change while a run goes on";
-                return Err(SettingsError::new(path, problem).hint(hint));
+                return Err(ErrorKind::UnknownKey.at(path, problem).hint(hint));
             }
         };
         let room = match room_of {
@@ -96,7 +96,7 @@ impl Scenario {
         let ports = switches.iter().map(ports).min().unwrap_or(0);
         let number = port.parse::<u32>().ok().filter(|&number| (number as usize) < ports);
         number.ok_or_else(|| {
-            SettingsError::new(path, format!("{port} is not a port; {}", numbered(ports)))
+            ErrorKind::UnknownPlace.at(path, format!("{port} is not a port; {}", numbered(ports)))
         })
     }
 }
@@ -106,6 +106,8 @@ fn element_of<'a>(path: &str, key: &'a str) -> Result<(&'a str, Option<usize>)> 
     let Some((name, rest)) = key.split_once('[') else { return Ok((key, None)) };
     match rest.strip_suffix(']').and_then(|place| place.parse().ok()) {
         Some(place) => Ok((name, Some(place))),
-        None => Err(SettingsError::new(path, format!("{key} does not name a place, as alpha[1]"))),
+        None => {
+            Err(ErrorKind::UnknownKey.at(path, format!("{key} does not name a place, as alpha[1]")))
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::super::{has_port_fifos, nic, pfc};
 use crate::scenario::switches::{self, Reading};
 use crate::scenario::tags::Tags;
 use crate::scenario::{DisciplineSettings, NicSettings, Receiving, Result, TierSettings};
-use spillway_settings::{Section, SettingsError, Table};
+use spillway_settings::{ErrorKind, Section, Table};
 use spillway_transport::Transport;
 
 /// What is read of switches and NICs.
@@ -84,7 +84,7 @@ fn check_sizes(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
     for tier in tiers {
         if tier.settings.uncounted_bytes >= smallest {
             let problem = format!("must be less than the smallest packet, {smallest}B");
-            return Err(SettingsError::new("switch.uncounted_bytes", problem));
+            return Err(ErrorKind::Conflict.at("switch.uncounted_bytes", problem));
         }
     }
     Ok(())
@@ -98,7 +98,7 @@ fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Res
              packets are lost; recorded fates need \"udp\"",
             transport.kind
         );
-        return Err(SettingsError::new("switch.sharing.oracle", problem));
+        return Err(ErrorKind::Conflict.at("switch.sharing.oracle", problem));
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ impl Flows {
             if never_ends && closed.is_some_and(ClosedLoop::starts_with_whole_flow) {
                 let path = format!("traffic.{}.initial_window", source.name());
                 let problem = "\"flow\" is no window for flows that never end";
-                return Err(SettingsError::new(path, problem));
+                return Err(ErrorKind::Conflict.at(path, problem));
             }
             volume.add(source, transport)?;
             loads.add(source, transport);
@@ -121,7 +121,7 @@ fn not_an_id(section: &str, given: &Value) -> SettingsError {
     let path = format!("{section}.transport");
     let hint = format!("it is written `{path}={id}`, and keys of this transport `{section}.KEY`");
     let problem = format!("{given} is not valid; expected the id of a transport");
-    SettingsError::new(path, problem).of(ErrorKind::WrongValue).hint(hint)
+    ErrorKind::WrongValue.at(path, problem).hint(hint)
 }
 
 /// The key that tells how long connections last.

@@ -147,10 +147,12 @@ impl Head {
 
 fn check_times(root: &Section, warmup: Time, duration: Time, stop: Time) -> Result<()> {
     if warmup >= duration {
-        return Err(root.error("warmup", format!("{warmup} is not before duration = {duration}")));
+        return Err(
+            root.conflict("warmup", format!("{warmup} is not before duration = {duration}"))
+        );
     }
     if stop < duration {
-        return Err(root.error("stop", format!("{stop} is before duration = {duration}")));
+        return Err(root.conflict("stop", format!("{stop} is before duration = {duration}")));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! about one port.
 
 use crate::scenario::Scenario;
-use spillway_settings::{SettingsError, nearest_name};
+use spillway_settings::{ErrorKind, SettingsError, nearest_name};
 use spillway_switch::{QueueId, Switch};
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -243,7 +243,7 @@ pub fn read(name: &str, scenario: &Scenario, switches: &[Switch]) -> Result<Name
         None => (None, name),
     };
     let Some(signal) = SIGNALS.iter().find(|signal| signal.id == id).copied() else {
-        let error = SettingsError::new(name, format!("there is no signal {id:?}"));
+        let error = ErrorKind::UnknownKey.at(name, format!("there is no signal {id:?}"));
         return Err(error.hint(nearest_name(id, SIGNALS.iter().map(|signal| signal.id))));
     };
     let is_of_switches = signal.each.is_of_switches();
@@ -265,7 +265,7 @@ pub fn read(name: &str, scenario: &Scenario, switches: &[Switch]) -> Result<Name
             } else {
                 ("flows", format!("{id}, or traffic.NAME.{id}"))
             };
-            let error = SettingsError::new(name, format!("{id} is a signal of {what}"));
+            let error = ErrorKind::UnknownKey.at(name, format!("{id} is a signal of {what}"));
             Err(error.hint(format!("it is written {written}")))
         }
     }
@@ -282,7 +282,7 @@ fn of_class(name: &str, class: &str, signal: Signal, scenario: &Scenario) -> Res
         classes.extend(meant.flat_map(|(_, source)| source.class_numbers()));
     }
     if classes.is_empty() {
-        let error = SettingsError::new(name, format!("there is no traffic {class:?}"));
+        let error = ErrorKind::UnknownPlace.at(name, format!("there is no traffic {class:?}"));
         return Err(error.hint(nearest_name(class, all.iter().map(String::as_str))));
     }
     Ok(Named { signal, places: Places::Classes(classes), shape: Vec::new() })
@@ -325,7 +325,10 @@ impl<'a> Chosen<'a> {
         ] {
             if number.is_some() && is_refused {
                 let each = signal.each.name();
-                return Err(self.error(format!("{id} has a number for a {each}, not for a {what}")));
+                return Err(self.error(
+                    ErrorKind::UnknownKey,
+                    format!("{id} has a number for a {each}, not for a {what}"),
+                ));
             }
         }
         let mut ports = Vec::new();
@@ -365,8 +368,10 @@ impl<'a> Chosen<'a> {
         let fewest = self.switches.iter().map(|&switch| each(switch)).min().unwrap_or(0);
         let most = self.switches.iter().map(|&switch| each(switch)).max().unwrap_or(0);
         if fewest != most && self.queue.is_none() {
-            let error =
-                self.error(format!("some of these ports have {fewest} queues, others {most}"));
+            let error = self.error(
+                ErrorKind::Conflict,
+                format!("some of these ports have {fewest} queues, others {most}"),
+            );
             return Err(error.hint("name a tier, a switch or a queue"));
         }
         let mut queues = Vec::new();
@@ -395,13 +400,16 @@ impl<'a> Chosen<'a> {
                 let there_are = format!("there are {has} at each port of {switch}");
                 let there_are =
                     if what == "port" { format!("{switch} has {has}") } else { there_are };
-                Err(self.error(format!("there is no {what} {number}: {there_are}, 0 to {last}")))
+                Err(self.error(
+                    ErrorKind::UnknownPlace,
+                    format!("there is no {what} {number}: {there_are}, 0 to {last}"),
+                ))
             }
         }
     }
 
-    fn error(&self, problem: String) -> SettingsError {
-        SettingsError::new(self.name, problem)
+    fn error(&self, kind: ErrorKind, problem: String) -> SettingsError {
+        kind.at(self.name, problem)
     }
 }
 

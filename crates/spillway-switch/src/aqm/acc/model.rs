@@ -16,6 +16,7 @@ use super::network::{Layer, Network};
 use safetensors::{Dtype, SafeTensors};
 use spillway_engine::Time;
 use spillway_forest::checksum;
+use spillway_settings::{ErrorKind, SettingsError};
 use std::collections::BTreeMap;
 
 const FORMAT: &str = "spillway-acc";
@@ -32,11 +33,11 @@ const MOST_QUEUE: f64 = (1_u64 << 53) as f64;
 /// How many numbers describe an interval.
 pub const FEATURES: usize = 6;
 
-/// What was read, or why the file is no trained agent.
-type Result<T> = std::result::Result<T, String>;
+/// What was read, or why the file is no trained agent. Whoever has named the file knows the path.
+type Result<T> = std::result::Result<T, SettingsError>;
 
 fn refuse<T>(problem: impl Into<String>) -> Result<T> {
-    Err(problem.into())
+    Err(ErrorKind::File.at("", problem))
 }
 
 /// What an agent may choose: a line of RED.
@@ -97,7 +98,7 @@ struct File<'a> {
 impl<'a> File<'a> {
     fn read(bytes: &'a [u8]) -> Result<File<'a>> {
         let unreadable = |error: safetensors::SafeTensorError| {
-            format!("it is not a model file, or it is damaged: {error}")
+            ErrorKind::File.at("", format!("it is not a model file, or it is damaged: {error}"))
         };
         let (_, read) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
         let arrays = SafeTensors::deserialize(bytes).map_err(unreadable)?;

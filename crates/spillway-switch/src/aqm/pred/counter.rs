@@ -1,7 +1,7 @@
 //! How many flows a port sees: the counters of the Flow Concurrent Stabilizer.
 
 use spillway_engine::{Time, mix};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use std::collections::BTreeSet;
 
 /// How a port counts its flows.
@@ -52,12 +52,16 @@ impl Kind {
                 let meaning = "bits of the hash that a place holds";
                 let hash_bits = section.integer("hash_bits", 32, 1..=32, meaning)? as u32;
                 if !places.is_power_of_two() {
-                    return Err(section.error("places", format!("{places} is no power of two")));
+                    return Err(section.error(
+                        ErrorKind::WrongValue,
+                        "places",
+                        format!("{places} is no power of two"),
+                    ));
                 }
                 let index_bits = places.trailing_zeros();
                 if index_bits > hash_bits {
                     let problem = format!("{hash_bits} bits cannot tell {places} places apart");
-                    return Err(section.error("hash_bits", problem));
+                    return Err(section.conflict("hash_bits", problem));
                 }
                 Kind::Hashes { index_bits, hash_bits }
             }

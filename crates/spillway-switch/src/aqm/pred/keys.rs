@@ -5,7 +5,7 @@ use super::counter::Kind;
 use crate::aqm::bytes_of;
 use crate::catalogue::Environment;
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Range, Section, SettingsError};
 
 /// How the slope grows with the number of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(super) fn read_fcs(
             "{hash_bits} bits only tell {places} places apart: each would hold one hash for ever, and \
              soon no flow would be new"
         );
-        return Err(section.error("hash_bits", problem));
+        return Err(section.conflict("hash_bits", problem));
     }
     let meaning = "whether acks count as flows, where they share the queues of data";
     let counts_acks = section.flag("count_acks", true, meaning)?;
@@ -143,7 +143,7 @@ pub(super) fn read_qla(
     let default = if is_slow { Time::from_us(400_000) } else { environment.base_rtt * 5 };
     let period = period.unwrap_or(default);
     if is_slow && period.ps() < READING.1 + WRITING.1 {
-        return Err(section.error("t_qla", "the control plane needs 122 ms to read and write"));
+        return Err(section.conflict("t_qla", "the control plane needs 122 ms to read and write"));
     }
     let round_trips = read_trials(section, is_paper || is_slow)?;
     let beta = if is_paper { 0.4 } else { 0.25 };
@@ -158,7 +158,7 @@ pub(super) fn read_qla(
     let q_left = packets(q_left);
     if q_left >= max {
         return Err(
-            section.error("q_left", "the utility falls from here to `max`; it must be less")
+            section.conflict("q_left", "the utility falls from here to `max`; it must be less")
         );
     }
     let phi_end = match shape {
@@ -174,7 +174,7 @@ pub(super) fn read_qla(
         }
     };
     if phi_end <= q_left || phi_end > max {
-        return Err(section.error("phi_end", "it must be above `q_left`, and at most `max`"));
+        return Err(section.conflict("phi_end", "it must be above `q_left`, and at most `max`"));
     }
     let meanings = "the mean queue: over time, or over what arrivals find";
     let by_time = section.choice("mean", &[("time", true), ("arrivals", false)], meanings)?;
@@ -191,26 +191,26 @@ pub(super) fn read_qla(
         lambda_max.unwrap_or(if is_paper { f64::INFINITY } else { first.lambda.max(LAMBDA_MAX) });
     if lambda_max < first.lambda || first.lambda < lambda_min {
         let problem = "lambda must be from lambda_min to lambda_max";
-        return Err(section.error("lambda", problem));
+        return Err(section.conflict("lambda", problem));
     }
     if step >= lambda_min {
         let problem = format!(
             "{step} is not below lambda_min = {lambda_min}: lambda - delta would be 0, which marks \
              nothing however many flows there are"
         );
-        return Err(section.error("delta", problem));
+        return Err(section.conflict("delta", problem));
     }
     let min_step = section.amount("min_step", "5pkt", "a step of `min`")?;
     if matches!(bytes_of(min_step, environment), 0 | u64::MAX) {
         let problem = format!("{min_step} is not valid; a step is above 0, and finite");
-        return Err(section.error("min_step", problem));
+        return Err(section.error(ErrorKind::WrongValue, "min_step", problem));
     }
     let meaning = "the largest `min`; by default 15 packets, and `max` with the text's preset";
     let min_max = section.optional("min_max", |section| section.amount("min_max", "", meaning))?;
     let min_max =
         min_max.map_or(if is_paper { max } else { max.min(first.min.max(MIN_MAX)) }, packets);
     if min_max < first.min || min_max > max {
-        return Err(section.error("min_max", "it must be from `min` to `max`"));
+        return Err(section.conflict("min_max", "it must be from `min` to `max`"));
     }
     let trials = [("both-sides", true), ("one-side", false)];
     let meaning = "what is compared where `min` moves: a step less with a step more, or with none";
@@ -287,7 +287,7 @@ fn read_trials(
     if settling >= all {
         let problem =
             format!("{settling} is not below trial_rtts = {all}: nothing would be measured");
-        return Err(section.error("settle_rtts", problem));
+        return Err(section.conflict("settle_rtts", problem));
     }
     Ok(Some(RoundTrips { all, settling }))
 }

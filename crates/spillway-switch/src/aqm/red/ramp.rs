@@ -25,7 +25,7 @@ impl Thresholds {
             (Amount::Packets(_), Amount::Packets(_)) | (Amount::Bytes(_), Amount::Bytes(_))
         );
         if !same_unit || number_of(min) > number_of(max) {
-            return Err(section.error(
+            return Err(section.conflict(
                 "max",
                 format!("{max} must not be less than min = {min}, in the same unit"),
             ));

@@ -4,7 +4,9 @@ use super::features::FeaturesParams;
 use super::seen::Seen;
 use crate::catalogue::Environment;
 use spillway_forest::Forest;
-use spillway_settings::{Form, Section, SettingsError, Table, Takes, Value, nearest_name};
+use spillway_settings::{
+    ErrorKind, Form, Section, SettingsError, Table, Takes, Value, nearest_name,
+};
 use std::collections::BTreeMap;
 
 /// The bundled models, as `spillway oracle default` makes them: names, and the bytes of their
@@ -69,7 +71,8 @@ impl Models {
         if is_bundled(folder) || !environment.files.is_folder(folder) {
             return Ok(models);
         }
-        let refused = |why: String| section.error("model", format!("{folder}: {why}"));
+        let refused =
+            |why: String| section.error(ErrorKind::File, "model", format!("{folder}: {why}"));
         let names = environment.files.list(folder, ENDING);
         let names = names.map_err(|why| refused(format!("it cannot be read: {why}")))?;
         if names.is_empty() {
@@ -102,7 +105,9 @@ impl Models {
         let (of, model) = found.ok_or_else(|| {
             let hint =
                 format!("one for {name} alone, or one for {} for all of that tier", tier_of(name));
-            section.error("model", format!("there is none for {name}")).hint(hint)
+            section
+                .error(ErrorKind::MissingKey, "model", format!("there is none for {name}"))
+                .hint(hint)
         })?;
         Ok(Asked { name: model.clone(), of: Some(of.clone()) })
     }
@@ -118,7 +123,11 @@ impl Models {
         if let Models::Each(each) = self {
             let known = || names.iter().map(String::as_str).chain(names.iter().map(|n| tier_of(n)));
             if let Some(of) = each.keys().find(|of| !known().any(|name| name == *of)) {
-                let error = section.error("model", format!("there is no switch or tier {of:?}"));
+                let error = section.error(
+                    ErrorKind::UnknownPlace,
+                    "model",
+                    format!("there is no switch or tier {of:?}"),
+                );
                 return Err(error.hint(nearest_name(of, known())));
             }
         }
@@ -143,7 +152,8 @@ impl Asked {
                 environment.file(&section, of, &self.name)?
             }
         };
-        let refused = |why: String| section.error("model", format!("{}: {why}", self.name));
+        let refused =
+            |why: String| section.error(ErrorKind::File, "model", format!("{}: {why}", self.name));
         let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
         let seen = Seen::of(&forest).map_err(refused)?;
         let features = FeaturesParams::of_model(&forest).map_err(refused)?;

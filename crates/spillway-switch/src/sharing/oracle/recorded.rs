@@ -2,7 +2,7 @@
 
 use crate::catalogue::Environment;
 use crate::records::{u32_at, u64_at};
-use spillway_settings::{Section, SettingsError};
+use spillway_settings::{ErrorKind, Section, SettingsError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -40,7 +40,11 @@ impl RecordedParams {
         let fates = environment.records("fates", section, "trace", &name)?;
         let (records, rest) = fates.as_chunks::<RECORD>();
         if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
-            return Err(section.error("trace", format!("{name}: it is not a trace of fates")));
+            return Err(section.error(
+                ErrorKind::File,
+                "trace",
+                format!("{name}: it is not a trace of fates"),
+            ));
         }
         Ok(RecordedParams { fates })
     }

@@ -17,7 +17,7 @@ fn read(change: impl Fn(&mut Agent)) -> Result<Model> {
 }
 
 fn problem(change: impl Fn(&mut Agent)) -> String {
-    read(change).unwrap_err()
+    read(change).unwrap_err().problem
 }
 
 fn tell(key: &'static str, value: &'static str) -> impl Fn(&mut Agent) {
@@ -46,14 +46,14 @@ fn a_changed_byte_is_noticed() {
     for place in [header, header + 100, bytes.len() - 1] {
         let mut damaged = bytes.clone();
         damaged[place] ^= 1;
-        let problem = Model::read(&damaged).unwrap_err();
+        let problem = Model::read(&damaged).unwrap_err().problem;
         assert!(problem.starts_with("it is damaged: its checksum is "), "{problem}");
     }
     for length in 0..bytes.len() {
         assert!(Model::read(&bytes[..length]).is_err(), "{length}");
     }
     assert_eq!(
-        Model::read(b"nothing").unwrap_err()[..40],
+        Model::read(b"nothing").unwrap_err().problem[..40],
         *"it is not a model file, or it is damaged"
     );
 }
