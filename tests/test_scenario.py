@@ -351,6 +351,8 @@ def test_any_value_of_a_dict_arrives(seed, drops, name):
         (["record.queue_interval=1ps"], "limit", "record.queue_interval"),
         (["topology={ kind = 'graph', file = 'none' }"], "file", "topology.file"),
         (["topology={ kind = 'graph' }"], "missing-key", "topology.file"),
+        (["traffic=[{ name='x', kind='flows', file='x.parquet' }]"], "file", "traffic.x.file"),
+        (["switch.sharing={ kind = 'smartbuf', history = 'x' }"], "file", "switch.sharing.history"),
         (["switch.sharing.alpha"], "wrong-value", ""),
     ],
 )

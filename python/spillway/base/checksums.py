@@ -12,7 +12,7 @@ import re
 import warnings
 from pathlib import Path
 
-from spillway.base.errors import ScenarioError, UncheckedWarning
+from spillway.base.errors import FileError, UncheckedWarning
 
 FILE = "SHA256SUMS"
 
@@ -55,9 +55,9 @@ def check(folder: Path, *names: str) -> None:
         file = folder / name
         hint = f"it is damaged, or was changed by hand: `sha256sum --check {FILE}` tells all"
         if name not in found:
-            raise ScenarioError(f"{file} is not in {folder / FILE}", hint)
+            raise FileError(f"{file} is not in {folder / FILE}", hint)
         if not file.is_file() or digest(file) != found[name]:
-            raise ScenarioError(f"{file} is not what was written there", hint)
+            raise FileError(f"{file} is not what was written there", hint)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -78,7 +78,7 @@ def listed(folder: Path) -> dict[str, str] | None:
     for line in file.read_bytes().splitlines():
         match = re.fullmatch(rb"([0-9a-f]{64})  (.+)", line)
         if match is None:
-            raise ScenarioError(f"{file} is damaged: it is no list of checksums")
+            raise FileError(f"{file} is damaged: it is no list of checksums")
         found[os.fsdecode(match[2])] = match[1].decode()
     return found
 

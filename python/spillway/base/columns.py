@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 
 
 def taken(
@@ -20,7 +20,7 @@ def taken(
     """
     missing = [name for name in types if name not in table.column_names]
     if missing:
-        raise ScenarioError(f"{wrong}: it has no {missing[0]}")
+        raise FileError(f"{wrong}: it has no {missing[0]}")
     found = {}
     for name, type_ in types.items():
         column = table[name]
@@ -29,11 +29,11 @@ def taken(
                 column = column.cast(column.type.value_type)
             column = column.cast(type_)
         except pa.ArrowException as error:
-            raise ScenarioError(f"{wrong}: {name}: {error}") from error
+            raise FileError(f"{wrong}: {name}: {error}") from error
         if column.null_count and name not in may_be_unknown:
-            raise ScenarioError(f"{wrong}: {name} is not always known")
+            raise FileError(f"{wrong}: {name} is not always known")
         is_float = pa.types.is_floating(column.type)
         if is_float and not pc.all(pc.is_finite(column), min_count=0).as_py():
-            raise ScenarioError(f"{wrong}: {name} is not always finite")
+            raise FileError(f"{wrong}: {name} is not always finite")
         found[name] = column
     return found

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
             for row in found:
                 yield found.line_num, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ScenarioError(f"{file} cannot be read: {error}") from error
+        raise FileError(f"{file} cannot be read: {error}") from error
 
 
 def check(file: Path) -> None:
@@ -52,7 +52,7 @@ def check(file: Path) -> None:
     try:
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
-        raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+        raise FileError(f"{file} cannot be read: {error.strerror}") from error
     if b'"' not in content:
         return
     place, column, line = 0, 1, 1
@@ -60,7 +60,7 @@ def check(file: Path) -> None:
         cell = _CELL.match(content, place)
         if cell is None:
             problem = "a quote is not closed, or not doubled"
-            raise ScenarioError(f"{file}: line {line}, column {column}: {problem}")
+            raise FileError(f"{file}: line {line}, column {column}: {problem}")
         line += content.count(b"\n", place, cell.end())
         column = column + 1 if cell[1] == b"," else 1
         place = cell.end()

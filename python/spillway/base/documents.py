@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spillway.base import checksums
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, check_plain
 
 
@@ -21,9 +21,9 @@ def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
     try:
         summary = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{folder / SUMMARY} cannot be read: {error}", hint) from error
+        raise FileError(f"{folder / SUMMARY} cannot be read: {error}", hint) from error
     if not isinstance(summary, dict):
-        raise ScenarioError(f"{folder / SUMMARY} is no result's summary", hint)
+        raise FileError(f"{folder / SUMMARY} is no result's summary", hint)
     return summary, read_text(folder / SCENARIO) if has_scenario else None
 
 
@@ -33,7 +33,7 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise ScenarioError(f"{file} cannot be read: {error}") from error
+        raise FileError(f"{file} cannot be read: {error}") from error
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

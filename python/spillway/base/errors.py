@@ -52,6 +52,12 @@ class ScenarioError(SpillwayError, ValueError):
     kind = "wrong-value"
 
 
+class FileError(ScenarioError):
+    """A file cannot be read or written, or has wrong contents."""
+
+    kind = "file"
+
+
 class ScenarioWarning(UserWarning):
     """Something in a scenario that is valid but may be a mistake."""
 

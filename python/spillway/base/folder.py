@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from spillway.base import checksums
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 
 SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
 """The contents of a result's folder besides tables."""
@@ -42,22 +42,20 @@ def check_plain(file: Path) -> None:
     try:
         is_other = file.exists() and not file.is_file() and not file.is_dir()
     except OSError as error:
-        raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+        raise FileError(f"{file} cannot be read: {error.strerror}") from error
     if is_other:
-        raise ScenarioError(f"{file} cannot be read: it is no plain file")
+        raise FileError(f"{file} cannot be read: it is no plain file")
 
 
 def check_file(file: Path) -> None:
     """Refuses a path where no file can be written, before any work is done."""
     _check_name(file)
     if not file.parent.is_dir():
-        raise ScenarioError(
-            f"there is no folder {file.parent}", "make it first, or write elsewhere"
-        )
+        raise FileError(f"there is no folder {file.parent}", "make it first, or write elsewhere")
     if file.is_dir():
-        raise ScenarioError(f"{file} is a folder", "give the file a name of its own")
+        raise FileError(f"{file} is a folder", "give the file a name of its own")
     if file.exists() and not file.is_file():
-        raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
+        raise FileError(f"{file} is no plain file", "give the file a name of its own")
     if checksums.lists(file):
         raise ScenarioError(f"{file} is part of a result, and is not replaced", _ELSEWHERE)
     check_folder(file.parent)
@@ -70,21 +68,19 @@ def check_folder(folder: Path) -> None:
         places = (folder.absolute(), *folder.absolute().parents)
         above = next(place for place in places if os.path.lexists(place))
         if not above.is_dir():
-            raise ScenarioError(f"{above} is not a folder", _ELSEWHERE)
+            raise FileError(f"{above} is not a folder", _ELSEWHERE)
         # Permissions do not tell everything, so a nameless file is made.
         with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
-        raise ScenarioError(
-            f"{above} cannot be written to: {error.strerror}", _ELSEWHERE
-        ) from error
+        raise FileError(f"{above} cannot be written to: {error.strerror}", _ELSEWHERE) from error
     _check_name(folder)
 
 
 def check_place(folder: Path) -> None:
     """Refuses a path that cannot be a new folder's, or where none can be made."""
     if folder.name in ("", ".."):
-        raise ScenarioError(
+        raise FileError(
             f"{folder} is not a folder to write to",
             "name a folder that is not there yet",
             typed="--out takes the name of a folder that is not there yet",
@@ -98,13 +94,13 @@ def _check_name(path: Path) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise ScenarioError(f"{path} cannot be written: it is not UTF-8", _ELSEWHERE) from None
+        raise FileError(f"{path} cannot be written: it is not UTF-8", _ELSEWHERE) from None
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
-        raise ScenarioError(f"{path} cannot be written: {error.strerror}", _ELSEWHERE) from error
+        raise FileError(f"{path} cannot be written: {error.strerror}", _ELSEWHERE) from error
 
 
 _ELSEWHERE = "choose another place"
@@ -225,12 +221,12 @@ class OutputFolder:
             except FileExistsError:
                 self._take_over()
         except OSError as error:
-            raise ScenarioError(f"{self.partial} cannot be made: {error}", _ELSEWHERE) from error
+            raise FileError(f"{self.partial} cannot be made: {error}", _ELSEWHERE) from error
         try:
             self._lock = locked(self.partial / MARK)
         except OSError as error:
             shutil.rmtree(self.partial, ignore_errors=True)
-            raise ScenarioError(
+            raise FileError(
                 f"{self.partial} cannot be written to: {error.strerror}", _ELSEWHERE
             ) from error
         return self

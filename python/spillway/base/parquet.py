@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from spillway.base.errors import ScenarioError, UncheckedWarning
+from spillway.base.errors import FileError, ScenarioError, UncheckedWarning
 from spillway.base.folder import check_plain
 from spillway.base.parquet_pages import MalformedError, footer, held
 
@@ -102,7 +102,7 @@ def read(
     check_plain(file)
     is_sealed = _is_sealed(file)
     if not is_sealed and only_sealed:
-        raise ScenarioError(f"{file} has no checksum")
+        raise FileError(f"{file} has no checksum")
     try:
         with file.open("rb") as data, pq.ParquetFile(data) as content:
             schema, plain = content.schema, content.schema_arrow
@@ -122,7 +122,7 @@ def read(
         if not is_sealed:
             table.validate(full=True)
     except (OSError, UnicodeError, pa.ArrowException, MalformedError) as error:
-        raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
+        raise FileError(f"{file}: cannot be read as Parquet: {error}") from error
     if not is_sealed:
         text = f"{file} has no checksum: damage to it would not be noticed"
         warnings.warn(UncheckedWarning(text), stacklevel=2)
@@ -178,6 +178,7 @@ def _check(file: Path, needed: int, memory: int) -> None:
         raise ScenarioError(
             f"{file}: {told}: more than {memory * 1e-9:.3g} GB",
             "make it smaller; for a file that a scenario names, limits.memory may be raised",
+            kind="limit",
         )
 
 
@@ -190,7 +191,7 @@ def rows(file: Path) -> int:
     try:
         return int(pq.read_metadata(file).num_rows)
     except (OSError, UnicodeError, pa.ArrowException) as error:
-        raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
+        raise FileError(f"{file}: cannot be read as Parquet: {error}") from error
 
 
 def names(file: Path) -> list[str]:
@@ -209,7 +210,7 @@ def check_names(file: Path, names: Sequence[str]) -> None:
     seen = set()
     for name in names:
         if name in seen:
-            raise ScenarioError(f"{file}: the column {name} is there twice", "leave one of them")
+            raise FileError(f"{file}: the column {name} is there twice", "leave one of them")
         seen.add(name)
 
 
@@ -223,9 +224,9 @@ def _is_sealed(file: Path) -> bool:
             place, told = seal
             is_whole = _digest(content, place) == told
     except OSError as error:
-        raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from error
+        raise FileError(f"{file}: cannot be read: {error.strerror}") from error
     if not is_whole:
-        raise ScenarioError(
+        raise FileError(
             f"{file} is damaged: its checksum is another",
             "it is not what was written: make it again, or get it again from where it is from",
         )

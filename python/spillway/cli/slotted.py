@@ -385,6 +385,5 @@ def _hint(text: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(
-            str(error), error.hint or (text if error.path else None), typed=error.typed
-        ) from error
+        error.hint = error.hint or (text if error.path else None)
+        raise

@@ -18,7 +18,7 @@ from typing import Any
 
 from spillway.base import core
 from spillway.base.arguments import ranges
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.base.folder import whole_file
 from spillway.experiment import keys
 from spillway.scenario.variants import assigned, label, within
@@ -129,9 +129,9 @@ class Manifest:
         try:
             text = file.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
-            raise ScenarioError(f"{folder} is no experiment: it has no {FILE}", hint) from None
+            raise FileError(f"{folder} is no experiment: it has no {FILE}", hint) from None
         except (OSError, UnicodeError) as error:
-            raise ScenarioError(f"{file} cannot be read: {error}") from error
+            raise FileError(f"{file} cannot be read: {error}") from error
         try:
             whole = json.loads(text)
             found, told = whole["experiment"], whole["sha256"]
@@ -139,13 +139,13 @@ class Manifest:
         except (ValueError, KeyError, TypeError, RecursionError):
             is_right, found = False, {}
         if not is_right:
-            raise ScenarioError(
+            raise FileError(
                 f"{file} is damaged, or was changed by hand",
                 "move it away and ask for the same again: its runs are in results/, and are found",
             )
         if found["format"] > FORMAT:
             text = f"{folder} was written by Spillway {found['version']}, this is"
-            raise ScenarioError(
+            raise FileError(
                 f"{text} {core.__version__}, which cannot read it",
                 "read it with that version, or a newer one",
             )

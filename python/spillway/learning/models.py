@@ -19,7 +19,7 @@ import numpy.typing as npt
 from safetensors.numpy import save
 
 from spillway.base import core
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 from spillway.base.folder import check_new_file, check_plain, path_of, whole_file
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ModelFile:
         try:
             self._take(content)
         except ScenarioError as error:
-            raise ScenarioError(f"{name}: {error}", error.hint) from error
+            raise FileError(f"{name}: {error}", error.hint) from error
 
     def _take(self, content: bytes) -> None:
         """Reads the bytes, and refuses what is no such model."""
@@ -88,7 +88,7 @@ class ModelFile:
             cls._check_size(path.stat().st_size, str(file))
             content = path.read_bytes()
         except OSError as error:
-            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+            raise FileError(f"{file} cannot be read: {error.strerror}") from error
         return cls(content, str(file))
 
     @classmethod
@@ -134,7 +134,7 @@ class ForestModel(ModelFile):
             training = None
         is_told = isinstance(training, dict)
         if not is_told or (training and not training.keys() >= self._training_keys):
-            raise ScenarioError("it does not say as it should what it was trained on")
+            raise FileError("it does not say as it should what it was trained on")
         self.training = dict(training)
 
     @property

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from spillway.base.arguments import all_of, meant
-from spillway.base.errors import PluginError, ScenarioError
+from spillway.base.errors import FileError, PluginError, ScenarioError
 from spillway.plugins.base import Plugin
 from spillway.plugins.content import OF_FILE, Module, checked, found, note, note_source, two_of
 
@@ -39,9 +39,9 @@ def load(text: str) -> type[Plugin]:
         )
     path = Path(file)
     if not path.is_file():
-        raise ScenarioError(f"there is no file {file}", "--plugin takes FILE.py:CLASS")
+        raise FileError(f"there is no file {file}", "--plugin takes FILE.py:CLASS")
     if path.suffix != ".py":
-        raise ScenarioError(f"{file} is no file of Python", "--plugin takes FILE.py:CLASS")
+        raise FileError(f"{file} is no file of Python", "--plugin takes FILE.py:CLASS")
     module = executed(path)
     loaded: Any = getattr(module, name, None)
     if loaded is None:

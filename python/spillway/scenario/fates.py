@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from spillway.base import parquet
 from spillway.base.columns import taken
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 
 FILE = "oracle_trace.parquet"
 FEATURES = {
@@ -54,7 +54,7 @@ def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY
     names = column.dictionary.to_pylist()
     others = [name for name in names if name not in switches]
     if others:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: there is no switch {others[0]} here",
             "fates can be repeated in the network that they are from",
         )
@@ -71,7 +71,7 @@ def fates(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMORY
 def check_whole(file: Path, table: pa.Table) -> None:
     """Refuses a trace that has rows for some packets only."""
     if table.num_rows and table["weight"].to_numpy().max() > 1:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: it is a sample, and does not know every packet",
             "record it with record.oracle_trace_sample = 1",
         )
@@ -82,7 +82,7 @@ def file_of(place: Path) -> Path:
     file = place / FILE if place.is_dir() else place
     if not file.is_file():
         asked = "--set switch.sharing=lqd --set record.oracle_trace=true"
-        raise ScenarioError(
+        raise FileError(
             f"there is no trace of fates {file}",
             f"`spillway run SCENARIO {asked} --out DIR` records one",
         )
@@ -139,9 +139,7 @@ def learned(file: Path, switches: Sequence[str], memory: int = parquet.MOST_MEMO
 
 def _history(file: Path, memory: int) -> pa.Table:
     if not file.is_file():
-        raise ScenarioError(
-            f"there is no history {file}", 'a run with sharing = "smartbuf" leaves one'
-        )
+        raise FileError(f"there is no history {file}", 'a run with sharing = "smartbuf" leaves one')
     table = parquet.read(file, [*_BURSTS, "switch"], memory=memory)
     for name, column in taken(table, _BURSTS, f"{file} is not a history of bursts").items():
         table = table.set_column(table.column_names.index(name), name, column)
@@ -150,7 +148,7 @@ def _history(file: Path, memory: int) -> pa.Table:
 
 def _number(file: Path, name: str, switches: Sequence[str]) -> int:
     if name not in switches:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: there is no switch {name} here",
             "without a column `switch` all switches know all of it",
         )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spillway.base import parquet
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -44,11 +44,12 @@ def load(
         return None
     path = folder / name
     if not path.is_file():
-        raise ScenarioError(f"{path}: there is no such file")
+        raise FileError(f"{path}: there is no such file")
     if (count := parquet.rows(path)) > most:
         raise ScenarioError(
             f"{path}: it has {count} flows: more than limits.flows",
             f"if that is meant, raise limits.flows, which is {most}",
+            kind="limit",
         )
     wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class", "after"]
     table = parquet.read(path, wanted, memory=memory)
@@ -57,7 +58,7 @@ def load(
     columns: dict[str, Any] = {}
     for column, kind in {**_REQUIRED, start: "uint64"}.items():
         if column not in names:
-            raise ScenarioError(
+            raise FileError(
                 f"{path}: there is no column {column}",
                 f"a list of flows has the columns {', '.join(_REQUIRED)} and start_ns",
             )
@@ -81,18 +82,18 @@ def numbers(
     found = []
     for column in columns:
         if column not in table.column_names:
-            raise ScenarioError(f"{path}: there is no column {column}, which the model looks at")
+            raise FileError(f"{path}: there is no column {column}, which the model looks at")
         kind = table.schema.field(column).type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise ScenarioError(f"{path}: column {column}: values of type {kind} are not numbers")
+            raise FileError(f"{path}: column {column}: values of type {kind} are not numbers")
         try:
             values = table[column].cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid as error:
-            raise ScenarioError(f"{path}: column {column}: {error}") from error
+            raise FileError(f"{path}: column {column}: {error}") from error
         (wrong,) = np.nonzero(~np.isfinite(values))
         if len(wrong):
             row = int(wrong[0]) + 1
-            raise ScenarioError(f"{path}: row {row}, column {column}: there is no number")
+            raise FileError(f"{path}: row {row}, column {column}: there is no number")
         found.append(values)
     return found
 
@@ -100,7 +101,7 @@ def numbers(
 def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> Array:
     if values.null_count:
         row = values.is_null().index(pa.scalar(True)).as_py() + 1
-        raise ScenarioError(f"{path}: row {row}, column {column}: there is no value")
+        raise FileError(f"{path}: row {row}, column {column}: there is no value")
     return np.asarray(_cast(path, values, column, kind).to_numpy())
 
 
@@ -152,20 +153,20 @@ def _after(path: Path, values: pa.ChunkedArray) -> tuple[Array, Array]:
 
 def _classes(path: Path, values: pa.ChunkedArray) -> tuple[Array, list[str]]:
     if values.null_count:
-        raise ScenarioError(f"{path}: column class: some flows have none")
+        raise FileError(f"{path}: column class: some flows have none")
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
-        raise ScenarioError(f"{path}: column class: {values.type} values are not names")
+        raise FileError(f"{path}: column class: {values.type} values are not names")
     longest = pc.max(pc.binary_length(values)).as_py() or 0
     if longest > _LONGEST_CLASS:
-        raise ScenarioError(f"{path}: column class: a name of {longest} bytes is no class's")
+        raise FileError(f"{path}: column class: a name of {longest} bytes is no class's")
     encoded = values.combine_chunks().dictionary_encode()
     places = encoded.indices.cast(pa.uint32()).to_numpy()
     return places, encoded.dictionary.to_pylist()
 
 
 def _not_whole(path: Path, column: str, problem: object) -> ScenarioError:
-    return ScenarioError(
+    return FileError(
         f"{path}: column {column}: {problem}", "it must hold whole numbers, none below 0"
     )

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from spillway.base import checksums, core
 from spillway.base.arguments import Assignments, assignments_of, check_text
-from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
+from spillway.base.errors import FileError, ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import INPUTS, SCENARIO, SUMMARY, path_of
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.base import Plugin
@@ -165,7 +165,7 @@ class Scenario:
                     return flow_list.numbers(self.folder, name, numbers, memory)
                 return flow_list.load(self.folder, name, most, memory)
             except ScenarioError as error:
-                raise ScenarioError(f"{key}: {error}", error.hint, key) from error
+                raise ScenarioError(f"{key}: {error}", error.hint, key, error.kind) from error
 
         def records(
             kind: str, key: str, name: str, switches: list[str], memory: int
@@ -180,7 +180,7 @@ class Scenario:
             try:
                 return str(file), read(self.folder / file, switches, memory)
             except ScenarioError as error:
-                raise ScenarioError(f"{key}: {error}", error.hint, key) from error
+                raise ScenarioError(f"{key}: {error}", error.hint, key, error.kind) from error
 
         try:
             file = None if self._file is None else str(self._file)
@@ -306,7 +306,7 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
     try:
         path.is_file()
     except OSError as error:
-        raise ScenarioError(f"{str(source)[:100]} cannot be read: {error.strerror}") from error
+        raise FileError(f"{str(source)[:100]} cannot be read: {error.strerror}") from error
     if path.is_dir() and (path / SCENARIO).is_file():
         if (path / SUMMARY).is_file():
             checksums.check(path, SCENARIO, f"{INPUTS}/")
@@ -315,7 +315,7 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
         try:
             return path.read_text(encoding="utf-8"), path.parent, path
         except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"{path} cannot be read: {error}") from error
+            raise FileError(f"{path} cannot be read: {error}") from error
     names = dict(core.bundled())
     if str(source) in names:
         return names[str(source)], Path(), None
@@ -328,7 +328,7 @@ def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
         runs = sorted(path.glob(f"**/{SCENARIO}"))
         if runs:
             hint = f"it has results in it: {runs[0].parent}, for one"
-        return ScenarioError(f"{source} is a folder without a {SCENARIO}", hint)
+        return FileError(f"{source} is a folder without a {SCENARIO}", hint)
     near = difflib.get_close_matches(path.stem, names, n=1)
     if near:
         hint = f"did you mean `{near[0]}`, a bundled scenario?"

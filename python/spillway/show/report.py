@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from spillway.base import core
 from spillway.base.documents import documents
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 from spillway.base.extensions import GET_STUDIES, loaded
 from spillway.base.folder import SUMMARY, check_new_file, whole_file
 from spillway.show.pages import render
@@ -64,7 +64,7 @@ def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> di
     places = [folders] if isinstance(folders, Path) else folders
     for folder in places:
         if not folder.is_dir():
-            raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
+            raise FileError(f"there is no folder {folder}", "name one that has results in it")
     check_new_file(file, force, "a report", is_one)
     every: dict[str, list[Document]] = {section.kind: [] for section in sections()}
     seen: set[Path] = set()
@@ -118,7 +118,7 @@ def _read(file: Path) -> tuple[Section | None, Document]:
     try:
         document, scenario = documents(file.parent)
     except OSError as error:
-        raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+        raise FileError(f"{file} cannot be read: {error.strerror}") from error
     kinds = [section for section in sections() if section.is_one(document)]
     if not kinds and "figure" in document:
         raise ScenarioError(
@@ -145,7 +145,7 @@ def _check(found: Mapping[str, Sequence[Document]], file: str) -> None:
     try:
         _rendered(found)
     except Exception as error:
-        raise ScenarioError(
+        raise FileError(
             f"{file} lacks what a page shows: {error}",
             "it is damaged, or of another version: write it again with this one",
         ) from error

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from spillway.base import checksums
 from spillway.base.documents import write_json
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 from spillway.base.folder import (
     INPUTS,
     MARK,
@@ -66,13 +66,13 @@ class StudyFolder:
         try:
             self.place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ScenarioError(f"{self.place} cannot be made: {error}") from error
+            raise FileError(f"{self.place} cannot be made: {error}") from error
         try:
             self._lock = locked(self.place / MARK)
         except OSError as error:
             if self._is_new:
                 shutil.rmtree(self.place, ignore_errors=True)
-            raise ScenarioError(
+            raise FileError(
                 f"{self.place} cannot be written to: {error.strerror}", "is there room on the disk?"
             ) from error
         try:
@@ -144,7 +144,7 @@ class StudyFolder:
 
     def _check(self) -> None:
         if self.place.name in ("", ".."):
-            raise ScenarioError(
+            raise FileError(
                 f"{self.place} is not a folder to write to",
                 "name a folder for the study",
                 typed="--out takes the name of a folder for the study",
@@ -215,9 +215,9 @@ def read_document(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ScenarioError(f"{file} cannot be read: {error}", "is it a study's?") from error
+        raise FileError(f"{file} cannot be read: {error}", "is it a study's?") from error
     if not isinstance(found, dict):
-        raise ScenarioError(f"{file} is no study's")
+        raise FileError(f"{file} is no study's")
     return found
 
 

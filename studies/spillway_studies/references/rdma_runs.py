@@ -72,7 +72,7 @@ def cannot(reference: Reference) -> str | None:
     try:
         translate(reference.source, next_hops=reference.hop_order)
     except NotKnownError as error:
-        return str(error).removeprefix(f"{reference.source.config.file}: ")
+        return error.why
     return None
 
 

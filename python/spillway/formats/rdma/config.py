@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 from spillway.formats.rdma.units import decimal_of, rate_of, shown, whole_ns, whole_of
 
 _COMMENT = re.compile(r"#.*|\{[^}]*\}")
@@ -131,7 +131,11 @@ _MAPS = ("KMAX_MAP", "KMIN_MAP", "PMAX_MAP")
 
 
 class NotKnownError(ScenarioError):
-    """A setting of the simulator that has no counterpart here."""
+    """A setting in a file of the simulator has no counterpart here; `why` says which."""
+
+    def __init__(self, file: Path, why: str, hint: str | None = None) -> None:
+        super().__init__(f"{file}: {why}", hint)
+        self.why = why
 
 
 @dataclass
@@ -253,7 +257,7 @@ class Config:
 
     def not_known(self, key: str, problem: str, hint: str | None = None) -> NotKnownError:
         """An error about a setting that is not known here."""
-        return NotKnownError(f"{self.file}: {key}: {shown(self.text(key))} {problem}", hint)
+        return NotKnownError(self.file, f"{key}: {shown(self.text(key))} {problem}", hint)
 
 
 def read_config(file: Path) -> Config:
@@ -279,7 +283,7 @@ def read_config(file: Path) -> Config:
             values[key] = " ".join(words[:count])
             del words[:count]
     if not values:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: it is no file of settings",
             "its lines have a key and a value, such as: CC_MODE 1",
         )
@@ -298,13 +302,13 @@ def _length(file: Path, number: int, key: str, words: list[str]) -> int:
     if key in _MAPS and words:
         pairs = whole_of(words[0])
         if not pairs:
-            raise ScenarioError(
+            raise FileError(
                 f"{file}: line {number}: {key}: {shown(words[0])} is no number",
                 "it is a number of rates, and then each rate with its value",
             )
         count = 1 + 2 * pairs
     if len(words) < count:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: line {number}: {key} has {len(words)} of {count} values", "on its own line"
         )
     return count
@@ -315,4 +319,4 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{file} cannot be read: {error}") from error
+        raise FileError(f"{file} cannot be read: {error}") from error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.formats.rdma.config import Config, read_config, text_of
 from spillway.formats.rdma.topology import Topology, read_topology
 from spillway.formats.rdma.units import shown, whole_ns, whole_of
@@ -126,7 +126,7 @@ def _config_in(place: Path) -> Path:
     if place.is_file():
         return place
     if not place.is_dir():
-        raise ScenarioError(f"there is no {place}", "a folder with a config.txt, or such a file")
+        raise FileError(f"there is no {place}", "a folder with a config.txt, or such a file")
     if (place / CONFIG).is_file():
         return place / CONFIG
     others = sorted(file for file in place.glob("*config*.txt") if file.is_file())
@@ -134,11 +134,11 @@ def _config_in(place: Path) -> Path:
         return others[0]
     if others:
         names = ", ".join(file.name for file in others[:5]) + (", ..." if len(others) > 5 else "")
-        raise ScenarioError(
+        raise FileError(
             f"{place} has several files of settings: {names}",
             f"name one of them, such as {others[0]}",
         )
-    raise ScenarioError(f"{place}: there is no {CONFIG}", "name the file of settings itself")
+    raise FileError(f"{place}: there is no {CONFIG}", "name the file of settings itself")
 
 
 def _named(config: Config, key: str, option: str) -> Path:
@@ -155,7 +155,7 @@ def _named(config: Config, key: str, option: str) -> Path:
         if _is_file(place):
             return place
     looked = ", ".join(dict.fromkeys(str(place) for place in places))
-    raise ScenarioError(
+    raise FileError(
         f"{config.file}: {key}: there is no file {name}; looked for: {looked}"
         if shown(str(name)) == str(name)
         else f"{config.file}: {key}: there is no file {shown(str(name))}",
@@ -184,14 +184,14 @@ def read_flows(file: Path, topology: Topology) -> FlowList:
     ]
     count = whole_of(lines[0][1][0]) if lines and len(lines[0][1]) == 1 else None
     if count is None:
-        raise ScenarioError(f"{file}: its first line is not the number of flows", _LAYOUT)
+        raise FileError(f"{file}: its first line is not the number of flows", _LAYOUT)
     rows = lines[1 : 1 + count]
     if not count:
-        raise ScenarioError(f"{file}: it announces no flows", _LAYOUT)
+        raise FileError(f"{file}: it announces no flows", _LAYOUT)
     hosts = frozenset(topology.hosts)
     flows = tuple(_flow(file, number, words, hosts) for number, words in rows)
     if len(flows) < count:
-        raise ScenarioError(f"{file}: it has {len(flows)} flows, and {count} are announced")
+        raise FileError(f"{file}: it has {len(flows)} flows, and {count} are announced")
     left_over = sum(1 for _, words in lines[1 + count :] if whole_of(words[0]) is not None)
     return FlowList(flows, left_over)
 
@@ -205,19 +205,19 @@ def _flow(file: Path, number: int, words: list[str], hosts: frozenset[int]) -> L
         start_ns = whole_ns(seconds)
     except ValueError:
         text = shown(" ".join(words))
-        raise ScenarioError(f"{wrong}: {text} is no flow", _LAYOUT) from None
+        raise FileError(f"{wrong}: {text} is no flow", _LAYOUT) from None
     for host in (src, dst):
         if host not in hosts:
-            raise ScenarioError(f"{wrong}: {host} is no host of the topology")
+            raise FileError(f"{wrong}: {host} is no host of the topology")
     if src == dst:
-        raise ScenarioError(f"{wrong}: the flow leads from host {src} to itself")
+        raise FileError(f"{wrong}: the flow leads from host {src} to itself")
     if not 1 <= group <= LAST_GROUP:
-        raise ScenarioError(
+        raise FileError(
             f"{wrong}: the priority group {group} is not from 1 to {LAST_GROUP}",
             "packets of group 0 have no thresholds there: they are never marked, and pause none",
         )
     if not 0 <= port < 2**16:
-        raise ScenarioError(f"{wrong}: {port} is no port")
+        raise FileError(f"{wrong}: {port} is no port")
     if size < 1 or start_ns < 0:
-        raise ScenarioError(f"{wrong}: a flow has at least one byte, and starts at 0 or later")
+        raise FileError(f"{wrong}: a flow has at least one byte, and starts at 0 or later")
     return Listed(src, dst, group, port, size, start_ns)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.formats.rdma.config import text_of
 from spillway.formats.rdma.units import decimal_of, rate_of, shown, time_ps_of, whole_of
 
@@ -205,13 +205,13 @@ def read_topology(file: Path) -> Topology:
     links = [_link(file, words, nodes, number, link_count) for number in range(link_count)]
     left_over = len({line for line, word in words if whole_of(word) is not None})
     if len(set(switches)) != switch_count:
-        raise ScenarioError(f"{file}: a switch is listed twice")
+        raise FileError(f"{file}: a switch is listed twice")
     if nodes - switch_count > link_count:
         few = f"{nodes - switch_count} hosts are announced, and {link_count} links"
-        raise ScenarioError(f"{file}: {few}", f"each host has a link; {_LAYOUT}")
+        raise FileError(f"{file}: {few}", f"each host has a link; {_LAYOUT}")
     hosts = sorted(set(range(nodes)) - set(switches))
     if len(hosts) < 2 or not switches:
-        raise ScenarioError(f"{file}: there must be two hosts and a switch, at the least")
+        raise FileError(f"{file}: there must be two hosts and a switch, at the least")
     found = Topology(tuple(hosts), tuple(sorted(switches)), tuple(links), left_over)
     _check(file, found)
     return found
@@ -222,9 +222,9 @@ def _check(file: Path, found: Topology) -> None:
     pairs: set[frozenset[int]] = set()
     for link in found.links:
         if link.a == link.b:
-            raise ScenarioError(f"{file}: a link leads from node {link.a} to itself")
+            raise FileError(f"{file}: a link leads from node {link.a} to itself")
         if (pair := frozenset((link.a, link.b))) in pairs:
-            raise ScenarioError(
+            raise FileError(
                 f"{file}: {link.a} and {link.b} have two links",
                 "the simulator knows only the last of them: make it one link of their joint rate",
             )
@@ -233,7 +233,7 @@ def _check(file: Path, found: Topology) -> None:
         links = found.links_of[host]
         if len(links) != 1 or links[0].other(host) not in found.switch_set:
             ends = ", ".join(str(link.other(host)) for link in links) or "none"
-            raise ScenarioError(
+            raise FileError(
                 f"{file}: host {host} must have one link, to a switch; it has links to: {ends}",
                 "hosts with several NICs are not known here",
             )
@@ -243,7 +243,7 @@ def _check(file: Path, found: Topology) -> None:
         apart = [switch for switch in found.switches if switch not in near]
     if apart:
         names = ", ".join(map(str, apart[:5])) + (", ..." if len(apart) > 5 else "")
-        raise ScenarioError(
+        raise FileError(
             f"{file}: no path leads from host 0 to the switches {names}",
             "every host must reach every other one",
         )
@@ -263,7 +263,7 @@ def _head(file: Path) -> tuple[int, int, int, Iterator[tuple[int, str]]]:
     if len(first) == 4:
         # The third one counts switches with hosts.
         return nodes, switches, _whole(file, rest, "links"), rest
-    raise ScenarioError(
+    raise FileError(
         f"{file}: line {words[0][0]}: it has {len(first)} fields, and 3 or 4 are known: "
         f"{shown(' '.join(first))}",
         "NVSwitches and hosts with several links, as in SimAI's topologies, are not known here"
@@ -275,7 +275,7 @@ def _head(file: Path) -> tuple[int, int, int, Iterator[tuple[int, str]]]:
 def _next(file: Path, words: Iterator[tuple[int, str]], what: str) -> tuple[int, str]:
     found = next(words, None)
     if found is None:
-        raise ScenarioError(f"{file}: it ends where {what} should be", _LAYOUT)
+        raise FileError(f"{file}: it ends where {what} should be", _LAYOUT)
     return found
 
 
@@ -283,7 +283,7 @@ def _whole(file: Path, words: Iterator[tuple[int, str]], what: str) -> int:
     line, word = _next(file, words, f"the number of {what}")
     count = whole_of(word)
     if count is None:
-        raise ScenarioError(f"{file}: line {line}: {shown(word)} is no number of {what}", _LAYOUT)
+        raise FileError(f"{file}: line {line}: {shown(word)} is no number of {what}", _LAYOUT)
     return count
 
 
@@ -291,7 +291,7 @@ def _node(file: Path, words: Iterator[tuple[int, str]], nodes: int, what: str) -
     line, word = _next(file, words, what)
     node = whole_of(word)
     if node is None or node >= nodes:
-        raise ScenarioError(
+        raise FileError(
             f"{file}: line {line}: {shown(word)} is no node: they are 0 to {nodes - 1}", _LAYOUT
         )
     return node
@@ -305,10 +305,10 @@ def _link(
     (line, rate), (_, delay), (_, loss) = (_next(file, words, what) for _ in range(3))
     rate_bps, delay_ps = rate_of(rate), time_ps_of(delay)
     if not rate_bps:
-        raise ScenarioError(f"{file}: line {line}: {shown(rate)} is no rate", _LINK)
+        raise FileError(f"{file}: line {line}: {shown(rate)} is no rate", _LINK)
     if delay_ps is None:
-        raise ScenarioError(f"{file}: line {line}: {shown(delay)} is no time", _LINK)
+        raise FileError(f"{file}: line {line}: {shown(delay)} is no time", _LINK)
     probability = decimal_of(loss)
     if probability is None or not 0 <= probability <= 1:
-        raise ScenarioError(f"{file}: line {line}: {shown(loss)} is no probability", _LINK)
+        raise FileError(f"{file}: line {line}: {shown(loss)} is no probability", _LINK)
     return Link(a, b, rate_bps, delay_ps // 1000, probability)

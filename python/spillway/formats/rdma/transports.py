@@ -105,7 +105,8 @@ def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) ->
     if mode not in SCHEMES:
         name = f" ({_NOT_KNOWN[mode]})" if mode in _NOT_KNOWN else ""
         raise NotKnownError(
-            f"{config.file}: CC_MODE {mode}{name} is not known here",
+            config.file,
+            f"CC_MODE {mode}{name} is not known here",
             "1 is DCQCN, 3 HPCC, 7 TIMELY and 8 DCTCP",
         )
     for key, value in (("RATE_BOUND", True), ("L2_BACK_TO_ZERO", False)):

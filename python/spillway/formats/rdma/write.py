@@ -70,10 +70,10 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
             Scenario.load(parts[-1]).read()
         except ScenarioError as error:
             text, origin = str(error).replace(f"{made}/", ""), origin_of(source, error.path)
-            for name, file in ((topology, source.topology_file), (flows, source.flow_file)):
-                if text.startswith(f"{name}: "):
-                    text, origin = text.removeprefix(f"{name}: "), str(file)
-            raise ScenarioError(f"{origin}: {text}", error.hint) from error
+            # A path in the topology begins with its file.
+            if error.path.partition(": ")[0] == topology:
+                text, origin = text.removeprefix(f"{topology}: "), str(source.topology_file)
+            raise ScenarioError(f"{origin}: {text}", error.hint, kind=error.kind) from error
         with deferred(), _alone(out.parent):
             check(out, force)
             for part, place in zip(parts, places, strict=True):

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from spillway.base import core
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.learning import models
 from spillway.learning.acc.variant import NUMBERS, Setting
 from spillway.learning.models import ModelFile
@@ -98,7 +98,7 @@ class Model(ModelFile):
     @classmethod
     def _check_size(cls, size: int, name: str) -> None:
         if size > MOST_BYTES:
-            raise ScenarioError(f"{name}: {_TOO_LARGE}")
+            raise FileError(f"{name}: {_TOO_LARGE}")
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -137,7 +137,7 @@ class Model(ModelFile):
         text = self._metadata.get(key, "")
         is_whole = text.isascii() and text.isdigit() and len(text) < 20
         if not is_whole or not 1 <= int(text) <= most:
-            raise ScenarioError(f"its {key} is {text!r}; expected a whole number from 1 to {most}")
+            raise FileError(f"its {key} is {text!r}; expected a whole number from 1 to {most}")
         return int(text)
 
 
@@ -167,23 +167,23 @@ _TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, too large for a model"
 def _read(content: bytes) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Metadata and arrays of a file whose checksum is right."""
     if len(content) > MOST_BYTES:
-        raise ScenarioError(_TOO_LARGE)
+        raise FileError(_TOO_LARGE)
     try:
         arrays: dict[str, NDArray[Any]] = load(content)
         (length,) = struct.unpack("<Q", content[:8])
         metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
     except (SafetensorError, ValueError, KeyError, RecursionError, struct.error) as error:
-        raise ScenarioError(f"it is not a model file, or it is damaged: {error}") from None
+        raise FileError(f"it is not a model file, or it is damaged: {error}") from None
     if metadata.get("format") != FORMAT:
-        raise ScenarioError(f"it is not an agent: its metadata has no format = {FORMAT!r}")
+        raise FileError(f"it is not an agent: its metadata has no format = {FORMAT!r}")
     if metadata.get("version") != VERSION:
         told = metadata.get("version", "")
-        raise ScenarioError(f"its version is {told}; this program reads version {VERSION}")
+        raise FileError(f"its version is {told}; this program reads version {VERSION}")
     sums = models.checksum(content)
     if sums is None:
-        raise ScenarioError("it is damaged: it has no checksum")
+        raise FileError("it is damaged: it has no checksum")
     if sums[0] != sums[1]:
-        raise ScenarioError(f"it is damaged: its checksum is {sums[1]} and should be {sums[0]!r}")
+        raise FileError(f"it is damaged: its checksum is {sums[1]} and should be {sums[0]!r}")
     return metadata, arrays
 
 
@@ -193,21 +193,19 @@ def _array(
     """An array of this type whose numbers are all finite."""
     array = arrays.get(name)
     if array is None:
-        raise ScenarioError(f"it has no {name}")
+        raise FileError(f"it has no {name}")
     if array.dtype != kind or array.ndim != dimensions:
         expected = f"{np.dtype(kind).name} of {dimensions} dimensions"
-        raise ScenarioError(
-            f"its {name} is {array.dtype.name} of {array.ndim}; expected {expected}"
-        )
+        raise FileError(f"its {name} is {array.dtype.name} of {array.ndim}; expected {expected}")
     if not np.isfinite(array).all():
-        raise ScenarioError(f"its {name} has numbers that are not finite")
+        raise FileError(f"its {name} has numbers that are not finite")
     return array
 
 
 def _ranges(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     ranges = _array(arrays, "ranges", np.float64, 1)
     if ranges.shape != (NUMBERS,) or not (ranges > 0).all():
-        raise ScenarioError(f"its ranges are {ranges.tolist()}; expected {NUMBERS} above 0")
+        raise FileError(f"its ranges are {ranges.tolist()}; expected {NUMBERS} above 0")
     return ranges
 
 
@@ -215,7 +213,7 @@ def _actions(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     actions = _array(arrays, "actions", np.float64, 2)
     if actions.shape[1] != 3 or not 1 <= len(actions) <= MOST_ACTIONS:
         expected = f"expected 1 to {MOST_ACTIONS} rows of 3"
-        raise ScenarioError(f"its actions are of shape {actions.shape}; {expected}")
+        raise FileError(f"its actions are of shape {actions.shape}; {expected}")
     least, most, probability = actions.T
     is_right = (least >= 1) & (least <= most) & (most <= 2.0**53)
     is_right &= (least == np.floor(least)) & (most == np.floor(most))
@@ -223,14 +221,14 @@ def _actions(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     if not is_right.all():
         row = int(np.flatnonzero(~is_right)[0])
         expected = "expected whole bytes 1 <= min <= max, and a probability"
-        raise ScenarioError(f"its action {row} is {actions[row].tolist()}; {expected}")
+        raise FileError(f"its action {row} is {actions[row].tolist()}; {expected}")
     return actions
 
 
 def _layers(arrays: Mapping[str, NDArray[Any]]) -> list[Layer]:
     count = sum(name.startswith("layer") and name.endswith(".weight") for name in arrays)
     if not 1 <= count <= MOST_LAYERS:
-        raise ScenarioError(f"it has {count} layers; expected 1 to {MOST_LAYERS}")
+        raise FileError(f"it has {count} layers; expected 1 to {MOST_LAYERS}")
     layers = [
         (
             _array(arrays, f"layer{place}.weight", np.float32, 2),
@@ -241,7 +239,7 @@ def _layers(arrays: Mapping[str, NDArray[Any]]) -> list[Layer]:
     names = {f"layer{place}.{part}" for place in range(count) for part in ("weight", "bias")}
     unknown = sorted(arrays.keys() - names - {"ranges", "actions"})
     if unknown:
-        raise ScenarioError(f"it has an array {unknown[0]!r}, which no agent has")
+        raise FileError(f"it has an array {unknown[0]!r}, which no agent has")
     return layers
 
 
@@ -253,9 +251,9 @@ def _check_shape(layers: Sequence[Layer], inputs: int, actions: int) -> None:
         is_last = place == len(layers) - 1
         if taken != width or bias.shape != (outputs,):
             shapes = f"weights {weight.shape} and biases {bias.shape}"
-            raise ScenarioError(f"its layer {place} has {shapes}, but {width} inputs")
+            raise FileError(f"its layer {place} has {shapes}, but {width} inputs")
         if not is_last and not 1 <= outputs <= MOST_WIDTH:
-            raise ScenarioError(f"its layer {place} is {outputs} wide; expected 1 to {MOST_WIDTH}")
+            raise FileError(f"its layer {place} is {outputs} wide; expected 1 to {MOST_WIDTH}")
         width = outputs
     if width != actions:
-        raise ScenarioError(f"its last layer has {width} outputs for {actions} actions")
+        raise FileError(f"its last layer has {width} outputs for {actions} actions")

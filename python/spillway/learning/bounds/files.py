@@ -14,7 +14,7 @@ import pyarrow as pa
 from spillway.base import core, csv_file, parquet
 from spillway.base.arguments import shown, whole
 from spillway.base.documents import write_json
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError, ScenarioError
 from spillway.base.folder import check_plain, path_of
 from spillway.learning.bounds import synthetic
 from spillway.learning.bounds.job import FEATURES, INDEX, SIZE, TIME, Job, nearest
@@ -51,7 +51,7 @@ def find(places: Iterable[str | Path]) -> list[Path]:
     for place in map(path_of, places):
         inside = sorted(place.glob("**/d_*.csv"), key=number) if place.is_dir() else [place]
         if not inside:
-            raise ScenarioError(f"{place}: no file of a job d_N.csv is in it", _INSTEAD)
+            raise FileError(f"{place}: no file of a job d_N.csv is in it", _INSTEAD)
         found += inside
     return found
 
@@ -64,19 +64,19 @@ def job_of(file: Path) -> Job:
     if missing or others:
         problems = [f"{', '.join(missing)} missing"] if missing else []
         problems += [f"{', '.join(others)} not expected"] if others else []
-        raise ScenarioError(
+        raise FileError(
             f"{file}: its columns are those of no kind of job; of {kind}: {'; '.join(problems)}",
             "the columns are those of the Flux traces: see docs/bounds.md",
         )
     columns = {name: numbers(file, table[name], name, 1) for name in names if name not in INDEX}
     size, time = columns.pop(SIZE), columns[TIME]
     if not len(size):
-        raise ScenarioError(f"{file}: it has no flows")
+        raise FileError(f"{file}: it has no flows")
     _check_sizes(file, size, SIZE, 1)
     (back,) = np.nonzero(np.diff(time) < 0)
     if len(back):
         problem = f"{time[back[0] + 1]:g} is before the {time[back[0]]:g} of the line above"
-        raise ScenarioError(f"{file}: line {back[0] + 3}, column {TIME}: {problem}")
+        raise FileError(f"{file}: line {back[0] + 3}, column {TIME}: {problem}")
     return Job(kind, str(file), columns, size.astype(np.int64), is_generated(file.parent))
 
 
@@ -88,24 +88,24 @@ def read_csv(file: Path) -> pa.Table:
             first = content.read(len(_LFS))
         if first == _LFS:
             problem = "it is a pointer of Git LFS, which stands for the data, not the data"
-            raise ScenarioError(
+            raise FileError(
                 f"{file}: {problem}",
                 f"`git lfs pull` fetches the data where it is published; {_INSTEAD}",
             )
         if not first.strip():
-            raise ScenarioError(f"{file}: it is empty; its first line must name its columns")
+            raise FileError(f"{file}: it is empty; its first line must name its columns")
         table = csv_file.read(file)
         names = table.column_names
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{file}: the names of its columns are not UTF-8") from error
+        raise FileError(f"{file}: the names of its columns are not UTF-8") from error
     except OSError as error:
         problem = error.strerror or str(error)
-        raise ScenarioError(f"{file} cannot be read: {problem}") from error
+        raise FileError(f"{file} cannot be read: {problem}") from error
     except pa.ArrowInvalid as error:
-        raise ScenarioError(f"{file}: {error}") from error
+        raise FileError(f"{file}: {error}") from error
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ScenarioError(f"{file}: the column {twice!r} is there twice")
+        raise FileError(f"{file}: the column {twice!r} is there twice")
     return table
 
 
@@ -113,17 +113,17 @@ def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.
     """A column of finite numbers; the file has `before` lines above the first of them."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise ScenarioError(f"{file}: column {name}: {kind} values are not numbers")
+        raise FileError(f"{file}: column {name}: {kind} values are not numbers")
     try:
         found: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid as error:
-        raise ScenarioError(f"{file}: column {name}: {error}") from error
+        raise FileError(f"{file}: column {name}: {error}") from error
     (wrong,) = np.nonzero(~np.isfinite(found))
     if len(wrong):
         row = int(wrong[0])
         value = column[row].as_py()
         problem = "there is no value" if value is None else f"{value} is no finite number"
-        raise ScenarioError(f"{file}: line {row + 1 + before}, column {name}: {problem}")
+        raise FileError(f"{file}: line {row + 1 + before}, column {name}: {problem}")
     return found
 
 
@@ -131,7 +131,7 @@ def _check_sizes(file: Path, size: npt.NDArray[np.float64], name: str, before: i
     (wrong,) = np.nonzero((size < 1) | (size != np.floor(size)) | (size > 2**53))
     if len(wrong):
         problem = f"{size[wrong[0]]:g} is no size, a whole number of bytes from 1 to 2^53"
-        raise ScenarioError(f"{file}: line {wrong[0] + 1 + before}, column {name}: {problem}")
+        raise FileError(f"{file}: line {wrong[0] + 1 + before}, column {name}: {problem}")
 
 
 def write_job(job: Job, file: Path) -> None:
@@ -248,14 +248,14 @@ class FlowList:
         is_parquet = file.suffix == ".parquet"
         check_plain(file)
         if is_parquet and not file.is_file():
-            raise ScenarioError(f"{file}: there is no such file")
+            raise FileError(f"{file}: there is no such file")
         table: pa.Table = parquet.read(file) if is_parquet else read_csv(file)
         self.table = table
         before = 0 if is_parquet else 1
         start = next((name for name in ("start_ps", "start_ns") if name in table.column_names), "")
         for name in ("size_bytes", start or "start_ns", "job", *columns):
             if name not in table.column_names:
-                raise ScenarioError(
+                raise FileError(
                     f"{file}: there is no column {name}",
                     "`spillway bounds generate` writes such a list",
                 )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spillway.base import core
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.learning.bounds.job import SIZE, parted
 from spillway.learning.models import ForestModel, check_known, forest_arrays, forest_content
 
@@ -57,7 +57,7 @@ class Model(ForestModel):
     def _take(self, content: bytes) -> None:
         super()._take(content)
         if SIZE in self.features:
-            raise ScenarioError("it looks at the size that it is to bound")
+            raise FileError("it looks at the size that it is to bound")
 
     @classmethod
     def of(
@@ -136,7 +136,7 @@ class Model(ForestModel):
         try:
             return None if text is None else float(text)
         except ValueError:
-            raise ScenarioError(f"the model's {key} is {text!r}") from None
+            raise FileError(f"the model's {key} is {text!r}") from None
 
     @property
     def document(self) -> dict[str, Any]:

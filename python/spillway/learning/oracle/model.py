@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spillway.base import checksums, core
-from spillway.base.errors import ScenarioError
+from spillway.base.errors import FileError
 from spillway.learning.models import ForestModel, forest_arrays, forest_content
 from spillway.scenario.fates import FEATURES
 
@@ -49,7 +49,7 @@ class Seen:
             try:
                 return tuple(number(part) for part in text.split(",") if part.strip())
             except ValueError:
-                raise ScenarioError(f"its {key} are {text!r}") from None
+                raise FileError(f"its {key} are {text!r}") from None
 
         seen = cls(
             told("least", float), told("greatest", float), told("buffers", int), told("rates", int)
@@ -57,7 +57,7 @@ class Seen:
         counts = [len(seen.least), len(seen.greatest)]
         if counts not in ([0, 0], [len(forest.features)] * 2):
             many = len(forest.features)
-            raise ScenarioError(f"it has the ranges of {counts} features, not of {many}")
+            raise FileError(f"it has the ranges of {counts} features, not of {many}")
         return seen
 
     @property
@@ -92,10 +92,10 @@ class Model(ForestModel):
         for feature in self.features:
             if feature not in FEATURES:
                 known = ", ".join(FEATURES)
-                raise ScenarioError(f"it looks at {feature!r}; known are {known}")
+                raise FileError(f"it looks at {feature!r}; known are {known}")
         for told, choices in ((self.units, UNITS), (self.average, AVERAGES)):
             if told not in choices:
-                raise ScenarioError(f"{told!r} is none of {', '.join(choices)}")
+                raise FileError(f"{told!r} is none of {', '.join(choices)}")
         self.seen = Seen.of(self._forest)
         """The range of inputs on which it was trained, as far as its file gives it."""
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from spillway.base.documents import documents
-from spillway.base.errors import ScenarioError, ScenarioWarning, SpillwayError
+from spillway.base.errors import FileError, ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import path_of
 from spillway.scenario.fates import FEATURES, FILE, file_of, read, tier_of
 from spillway.scenario.scenario import Scenario, facts
@@ -149,9 +149,9 @@ def load(place: str | Path, tier: str | None = None, switches: Collection[str] =
     try:
         chosen = trace if tier is None and not switches else trace.at(tier, switches)
     except ScenarioError as error:
-        raise ScenarioError(f"{file}: {error}", error.hint) from error
+        raise FileError(f"{file}: {error}", error.hint) from error
     if not len(chosen):
-        raise ScenarioError(f"{file}: it has no packet whose fate is known")
+        raise FileError(f"{file}: it has no packet whose fate is known")
     return chosen
 
 
@@ -249,9 +249,9 @@ def _origin(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {"file": file.name}
     except ScenarioError as error:
-        raise ScenarioError(f"what lies beside {file} is no run's: {error}", error.hint) from error
+        raise FileError(f"what lies beside {file} is no run's: {error}", error.hint) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ScenarioError(
+        raise FileError(
             f"what lies beside {file} is no run's: {error!r}",
             "a trace stays in the folder of its run",
         ) from error

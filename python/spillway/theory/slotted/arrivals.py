@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spillway.base import checksums, core, csv_file, parquet
 from spillway.base.arguments import LARGEST_SEED, integer, items
-from spillway.base.errors import ScenarioError, ScenarioWarning
+from spillway.base.errors import FileError, ScenarioError, ScenarioWarning
 from spillway.base.folder import check_file, whole_file
 from spillway.scenario import fates
 from spillway.scenario.flow_export import column_names
@@ -148,7 +148,7 @@ class Arrivals:
         try:
             return cls(ports, slot, port, int(slots) if slots else None)
         except ScenarioError as error:
-            raise ScenarioError(f"{file}: {error}", error.hint) from error
+            raise FileError(f"{file}: {error}", error.hint) from error
 
     @classmethod
     def of_packets(
@@ -200,7 +200,7 @@ class Arrivals:
         here = names == switch
         if not here.any():
             seen = ", ".join(sorted({str(name) for name in names})) or "none: it has no rows"
-            raise ScenarioError(f"{path}: nothing arrives at a switch {switch!r}", f"seen: {seen}")
+            raise FileError(f"{path}: nothing arrives at a switch {switch!r}", f"seen: {seen}")
         time, port, size = (
             _column(path, table, name)[here].astype(np.int64)
             for name in ("time_ps", "port", "size_bytes")
@@ -215,7 +215,7 @@ class Arrivals:
             whole = np.cumsum(size[port == one]) // unit_bytes
             packets[port == one] = np.diff(whole, prepend=0)
         if packets.sum() > MOST_PACKETS:
-            raise ScenarioError(
+            raise FileError(
                 f"{path}: there are {packets.sum():,} packets of {unit_bytes} bytes",
                 f"{MOST_PACKETS:,} are the most: make them larger",
             )
@@ -382,7 +382,7 @@ def _check_whole(path: Path, table: pa.Table) -> None:
     record = tomllib.loads(scenario.read_text(encoding="utf-8")).get("record", {})
     for key in ("decisions_flow", "decisions_port", "decisions_queue"):
         if key in record:
-            raise ScenarioError(
+            raise FileError(
                 f"{path}: its decisions are some only, by record.{key}",
                 f"record them without record.{key}",
             )
@@ -395,15 +395,15 @@ def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Ta
     """The columns in `wanted`, and those in `more` that exist."""
     check_kind(path)
     if not path.is_file():
-        raise ScenarioError(f"{path}: there is no such file")
+        raise FileError(f"{path}: there is no such file")
     try:
         table = csv_file.read(path) if path.suffix == ".csv" else parquet.read(path)
     except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+        raise FileError(f"{path}: cannot be read: {error}") from error
     parquet.check_names(path, table.column_names)
     for name in wanted:
         if name not in table.column_names:
-            raise ScenarioError(
+            raise FileError(
                 f"{path}: there is no column {name}",
                 f"it must have the columns {', '.join(wanted)}",
             )
@@ -413,8 +413,8 @@ def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Ta
 def _column(file: str | Path, table: pa.Table, name: str) -> NDArray[np.uint64]:
     column = table[name]
     if column.null_count:
-        raise ScenarioError(f"{file}: column {name} has rows without a value")
+        raise FileError(f"{file}: column {name} has rows without a value")
     try:
         return _whole(name, column.to_numpy())
     except ScenarioError as error:
-        raise ScenarioError(f"{file}: {error}") from error
+        raise FileError(f"{file}: {error}") from error
