@@ -373,7 +373,7 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
     assert_eq!(warned("strict", SLIDES, "sack"), (false, true));
     assert_eq!(warned("strict", SLIDES, "duplicate-acks"), (false, true));
     assert_eq!(warned("strict", SLIDES, "timeout-only"), (false, false));
-    // NACKs know no priorities, so no other loss detection is named.
+    // NACKs know no priorities, so no other recovery is named.
     let nacks = |retransmit: &str| {
         let own = format!("kind = \"dcqcn\", recovery.kind = \"{retransmit}\"");
         let text = text(FIVE, SLIDES, "")

@@ -138,9 +138,14 @@ impl Form {
         self
     }
 
+    /// A number with one of these units.
+    pub fn quantity(units: &[&str]) -> Form {
+        Form::Quantity { units: units.iter().map(|unit| (*unit).into()).collect(), positive: false }
+    }
+
     fn of(units: &[(&str, u128)]) -> Form {
-        let units = units.iter().map(|(unit, _)| (*unit).into()).collect();
-        Form::Quantity { units, positive: false }
+        let units: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
+        Form::quantity(&units)
     }
 }
 

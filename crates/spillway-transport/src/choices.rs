@@ -2,7 +2,7 @@
 //! default.
 
 use super::dcqcn::DcqcnParams;
-use super::hpcc::HpccParams;
+use super::hpcc;
 use super::preset;
 use super::rates::RateWindow;
 use super::{Connections, recovery};
@@ -14,16 +14,28 @@ pub const CHOICES: [&str; 7] =
 /// Whether a transport of some kind drops the value of `key` when one of [`CHOICES`] gets `value`.
 /// It does if `key` then means nothing, or if the new value is to decide about it.
 pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
-    match choice {
-        recovery::KEY => recovery::is_foreign(key, value),
-        "connections" => Connections::is_foreign(key, value),
-        "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
-        "window" => RateWindow::is_foreign(kind, key, value),
-        "rate_step" => HpccParams::is_foreign(key, value),
-        "coalesce" => value == "none" && key == "coalesce_time",
-        preset::KEY => preset::decides(kind, key) || preset::decides_alone(value, key),
-        _ => false,
-    }
+    let is_decided =
+        choice == preset::KEY && (preset::decides(kind, key) || preset::decides_alone(value, key));
+    is_decided || unused(kind, choice, value).any(|unused| *unused == key)
+}
+
+/// The keys that mean nothing while a choice has this value.
+fn unused(kind: &str, choice: &str, value: &str) -> impl Iterator<Item = &'static &'static str> {
+    let is_timely = kind == "timely";
+    let unused: [&[&str]; 2] = match (choice, value) {
+        (recovery::KEY, _) if !recovery::has_phases(value) => [&recovery::OF_PHASES, &[]],
+        ("connections", "own") => [Connections::OF_OPEN, &[]],
+        ("cnp", _) if value != "packet" => [DcqcnParams::OF_PACKETS, &[]],
+        ("window", "start") => [&[], &[]],
+        ("window", _) => [
+            if value == "none" { RateWindow::OF_WINDOW } else { &[] },
+            if is_timely { RateWindow::OF_START } else { &[] },
+        ],
+        ("rate_step", _) if value != hpcc::BY_FLOWS => [&["expected_flows"], &[]],
+        ("coalesce", "none") => [&["coalesce_time"], &[]],
+        _ => [&[], &[]],
+    };
+    unused.into_iter().flatten()
 }
 
 /// Whether the default of `key` changes when a choice changes from `earlier` to `value`. What was

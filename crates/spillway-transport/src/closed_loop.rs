@@ -137,7 +137,7 @@ impl ClosedLoop {
             Coalescing::read(section, mss, every, delay)?
         };
         if recovery.numbers_packets() && every > 1 {
-            let problem = "per-priority loss detection needs an ack of its own for every packet";
+            let problem = "recovery = \"per-priority\" needs an ack of its own for every packet";
             return Err(section.conflict("ack_every", problem));
         }
         let has_fractions = windows.min < mss.into() && !recovery.is_ns3();
@@ -146,7 +146,7 @@ impl ClosedLoop {
             let why = if paces {
                 "min_window is less than a segment: segments are then paced"
             } else {
-                "per-priority loss detection sends packets one by one"
+                "recovery = \"per-priority\" sends packets one by one"
             };
             let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
             return Err(section.conflict(key, format!("it does not go with this: {why}")));

@@ -32,7 +32,7 @@ pub enum Restart {
 
 impl Connections {
     /// The keys that mean something only where connections stay open.
-    const OF_OPEN: &[&str] = &["restart_idle", "restart_each"];
+    pub(crate) const OF_OPEN: &[&str] = &["restart_idle", "restart_each"];
 
     /// Reads the settings, for a sender with a window or a pace (`is_paced`).
     pub(super) fn read(
@@ -68,11 +68,6 @@ impl Connections {
             Restart::Never
         };
         Ok(Connections::Open { restart })
-    }
-
-    /// Whether a key means nothing with this value of `connections`.
-    pub fn is_foreign(key: &str, connections: &str) -> bool {
-        connections == "own" && Self::OF_OPEN.contains(&key)
     }
 }
 

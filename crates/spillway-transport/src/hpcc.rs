@@ -154,7 +154,7 @@ impl Defaults {
 }
 
 /// The value of `rate_step` that lets the step follow from `expected_flows`.
-const BY_FLOWS: &str = "expected-flows";
+pub(crate) const BY_FLOWS: &str = "expected-flows";
 
 impl HpccParams {
     /// The keys that presets set, or that mean nothing with some presets.
@@ -168,11 +168,6 @@ impl HpccParams {
         "window_overshoots",
         "moves_next",
     ];
-
-    /// Whether a key means nothing with this value of `rate_step`.
-    pub fn is_foreign(key: &str, rate_step: &str) -> bool {
-        key == "expected_flows" && rate_step != BY_FLOWS
-    }
 
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<HpccParams, SettingsError> {

@@ -122,12 +122,6 @@ impl RateWindow {
         Ok(RateWindow { size, varies })
     }
 
-    /// Whether a key of a transport means nothing with this window.
-    pub fn is_foreign(kind: &str, key: &str, window: &str) -> bool {
-        let of_window = window == "none" && RateWindow::OF_WINDOW.contains(&key);
-        of_window || (kind == "timely" && window != "start" && RateWindow::OF_START.contains(&key))
-    }
-
     /// Whether there is a window only at first.
     pub fn is_for_start(self) -> bool {
         self.size == Size::Start

@@ -198,11 +198,9 @@ pub fn merge(given: Option<&Value>, change: &Value) -> Value {
 pub(crate) const OF_PHASES: [&str; 7] =
     ["syn_window", "handshake", "offload", "ack_push", "quick_acks", "coalesce", "coalesce_time"];
 
-/// Whether a key of a transport means nothing with this kind of recovery. Kinds from outside choose
-/// every segment themselves.
-pub fn is_foreign(key: &str, kind: &str) -> bool {
-    let has_phases = KINDS.iter().any(|known| known.id == kind && known.has_phases());
-    OF_PHASES.contains(&key) && !has_phases
+/// Whether a kind of recovery has TCP's phases. Kinds from outside choose every segment themselves.
+pub(crate) fn has_phases(kind: &str) -> bool {
+    KINDS.iter().any(|known| known.id == kind && known.has_phases())
 }
 
 /// The kind of recovery that a transport's section gives, or the default.
@@ -382,7 +380,9 @@ mod tests {
                        never cut for a loss";
         assert_eq!(error.to_string(), problem);
         let error = refused("recovery = 'per-priority'\nack_every = 2");
-        assert!(error.to_string().starts_with("transport.ack_every: per-priority loss detection"));
+        assert!(
+            error.to_string().starts_with("transport.ack_every: recovery = \"per-priority\" needs")
+        );
     }
 
     #[test]
@@ -407,7 +407,7 @@ mod tests {
                 let why = "means nothing where the recovery chooses every segment itself";
                 assert_eq!(error.problem, why);
                 let name = key.split(' ').next().unwrap();
-                assert!(is_foreign(name, kind) && !is_foreign(name, "rack"));
+                assert!(OF_PHASES.contains(&name) && !has_phases(kind) && has_phases("rack"));
             }
             let closed = closed_loop(&format!("recovery = '{kind}'"));
             assert!(!closed.losses.are_plain && !closed.losses.cut_once);

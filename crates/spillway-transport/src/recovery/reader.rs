@@ -71,8 +71,10 @@ impl Reader<'_> {
     pub(super) fn cuts(&mut self) -> Result<Losses, SettingsError> {
         let mut cut_once = self.echo == EcnEcho::Latched;
         if self.has_cuts(&OF_CUTS)? {
-            let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
-            cut_once = self.section.flag("cut_once", cut_once, meaning)?;
+            let meaning = "whether a mark's cut keeps a loss of the same window from cutting again; by \
+                           default where receivers echo a mark until a cut (newreno, cubic)";
+            cut_once = self.section.optional_flag("cut_once", meaning)?.unwrap_or(cut_once);
+            self.section.put("cut_once", cut_once);
         }
         let reduction = self.reduction(ReductionRule::AtOnce)?;
         Ok(Losses { cut_once, reduction, ..Losses::UNUSED })
@@ -122,8 +124,10 @@ impl RtoBounds {
         let max = section.time("max_rto", "1s", "the greatest retransmission timeout")?;
         let meaning = "the least that a timeout is beyond the smoothed round trip (RFC 6298's G, the \
                        granularity of the clock)";
-        let takes = "a time such as \"20us\", or a multiple of the smoothed RTT such as \"1rtt\"";
-        let takes = Takes::new(takes, [Form::time().or_in("rtt")]);
+        let takes =
+            "a time such as \"20us\", or a multiple above 0 of the smoothed RTT such as \"1rtt\"";
+        let multiple = Form::quantity(&["rtt"]).positive();
+        let takes = Takes::new(takes, [Form::time(), multiple]);
         let granularity =
             section.quantity("rto_granularity", GRANULARITY, takes, meaning, Granularity::parse)?;
         let meaning = "what is at least `min_rto`: the timeout (RFC 6298), or what it is beyond the \
@@ -140,7 +144,7 @@ impl RtoBounds {
 }
 
 /// Keys that were a transport's own, and are now in the table of its recovery.
-const MOVED: [&str; 21] = [
+const MOVED: [&str; 20] = [
     "dupthresh",
     "partial_acks_tell",
     "tail_loss_probe",
@@ -161,7 +165,6 @@ const MOVED: [&str; 21] = [
     "rto_high",
     "rto_low_packets",
     "after_timeout",
-    "retransmit",
 ];
 
 /// Refuses keys of a transport's section that are now in the table of its recovery.

@@ -1,4 +1,4 @@
-//! What holds for every kind of loss detection, whatever the network does.
+//! What holds for every kind of loss recovery, whatever the network does.
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
