@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import Scenario, ScenarioError, oracle, slotted
+from spillway import Scenario, oracle, slotted
 from spillway.base.arguments import assignments_of, choices_of, seeds_of, split
 from spillway.plugins import Sharing
 from support import TINY
@@ -96,7 +96,7 @@ def test_a_scenario_is_whatever_describes_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a=b").write_text(TINY.read_text())
     assert Scenario("a=b").read().name == "tiny"
-    with pytest.raises(ScenarioError, match="there is no scenario out/sharing=dt"):
+    with pytest.raises(spillway.FileError, match="there is no scenario out/sharing=dt"):
         Scenario("out/sharing=dt")
 
 

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[1]
         ("nic.aqm.min", "switch.aqm.min"),
         ("nic.receive_rate.host3", "nic.receive_rate"),
         ("transport.kind", "transport.kind"),
+        ("transport.recovery.kind", "transport.recovery"),
+        ("switch.leaf.sharing.kind", "switch.sharing"),
         ("transport.tagging.thresholds", "transport.tagging.thresholds"),
         ("traffic.web.load", "traffic.NAME.load"),
         ("traffic.load", "traffic.NAME.load"),

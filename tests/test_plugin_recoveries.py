@@ -195,10 +195,15 @@ def test_no_more_than_4_gib_are_sent_at_one_moment():
         ("answers_old", 2, "answers_old = 2; expected True or False"),
         ("nack_interval_ps", -1, "nack_interval_ps = -1; expected a whole number"),
         ("nack_interval_ps", 0.5, "nack_interval_ps = 0.5; expected a whole number"),
+        ("nack_interval_ps, in_order", (1, False), "nack_interval_ps needs in_order"),
+        ("answers_old, in_order", (False, False), "answers_old needs in_order"),
+        ("tells, in_order", ("ranges", True), "tells means nothing with in_order"),
     ],
 )
 def test_wrong_facts_are_refused_before_the_run(monkeypatch, name, value, text):
-    monkeypatch.setattr(plugins.WrongRecovery, name, value)
+    values = value if isinstance(value, tuple) else (value,)
+    for each, given in zip(name.split(", "), values, strict=True):
+        monkeypatch.setattr(plugins.WrongRecovery, each, given)
     scenario = spillway.Scenario.load(TINY).plug(plugins.WrongRecovery)
     with pytest.raises(spillway.PluginError, match="has failed before the run") as raised:
         scenario.set("transport.recovery=wrong-recovery").read()

@@ -21,6 +21,7 @@ try:
 
     from spillway.base.core import __version__
     from spillway.base.errors import (
+        FileError,
         Interrupted,
         PluginError,
         ScenarioError,
@@ -71,6 +72,7 @@ else:
 __all__ = [
     "Error",
     "Experiment",
+    "FileError",
     "Interrupted",
     "PluginError",
     "Result",

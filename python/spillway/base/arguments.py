@@ -269,7 +269,7 @@ def whole(name: str, given: object, least: int, most: int | None = None) -> int:
     if number is None or number < least or (most is not None and number > most):
         expected = f"from {least} to {most}" if most is not None else f"of {least} or more"
         raise ScenarioError(
-            f"{name}: {shown(given)} is not valid; expected a whole number {expected}"
+            f"{name}: {shown(given)} is not valid; expected a whole number {expected}", path=name
         )
     return number
 

@@ -30,8 +30,9 @@ PluginOption = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py:CLASS",
-        help="A sharing policy, AQM, congestion controller or tagger in Python, which the scenario "
-        "names by its id: [bold]--set switch.sharing=my-dt[/bold]. Repeatable.",
+        help="An algorithm in Python, which the scenario names by its id: "
+        "[bold]--set switch.sharing=my-dt[/bold]; [bold]spillway explain plugin[/bold] tells which "
+        "kinds there are. Repeatable.",
     ),
 ]
 OutOption = Annotated[

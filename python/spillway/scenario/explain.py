@@ -36,11 +36,8 @@ def explain(path: str, plugins: Plugins = ()) -> dict[str, Any]:
     told = _explained(path, found)
     if told is None:
         # What stands in a table that is the value of a key.
-        above = _explained(path.rpartition(".")[0], found)
-        if above is not None and any(
-            " a table of hosts" in form["takes"] for form in above["forms"]
-        ):
-            told = above
+        owner, _, name = path.rpartition(".")
+        told = _explained(owner, found) if _may_hold(owner, name, found) else None
     if told is not None:
         return told
     near = _nearest(path, paths(found))
@@ -115,6 +112,21 @@ def _forms(found: Sections, place: str, name: str) -> list[dict[str, Any]]:
             kinds.setdefault(section.keys[name], []).append(section.kind or "")
     everywhere = {section.kind or "" for section in there}
     return [_told(key, None if {*with_} == everywhere else with_) for key, with_ in kinds.items()]
+
+
+def _may_hold(owner: str, name: str, found: Sections) -> bool:
+    """Whether the value of a key may be a table with this name; of a policy that is `kind`."""
+    keys = [
+        section.keys[last]
+        for place, last in _places(owner, found)
+        for section in at(found, place)
+        if last in section.keys
+    ]
+    return any(
+        form["form"] == "table" and (key.type != "policy" or name == "kind")
+        for key in keys
+        for form in key.forms
+    )
 
 
 def _told(key: Key, kinds: list[str] | None) -> dict[str, Any]:

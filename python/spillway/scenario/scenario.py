@@ -322,7 +322,7 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
     raise _not_found(str(source), path, list(names))
 
 
-def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
+def _not_found(source: str, path: Path, names: list[str]) -> FileError:
     hint = "`spillway list scenarios` names the bundled ones"
     if path.is_dir():
         runs = sorted(path.glob(f"**/{SCENARIO}"))
@@ -332,4 +332,4 @@ def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
     near = difflib.get_close_matches(path.stem, names, n=1)
     if near:
         hint = f"did you mean `{near[0]}`, a bundled scenario?"
-    return ScenarioError(f"there is no scenario {source}", hint)
+    return FileError(f"there is no scenario {source}", hint)

@@ -200,6 +200,9 @@ impl Reaction {
     }
 }
 
+/// The interval of a class that does not give one.
+const NACK_INTERVAL: Time = Time::from_us(500);
+
 /// The facts that hold for all flows, from an object that has not been started.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
@@ -226,7 +229,16 @@ impl Facts {
             PyValueError::new_err(format!("nack_interval_ps = {interval}; {expected}"))
         })?;
         let rule = InOrderRule { nack_interval, answers_old: flag(object, "answers_old")? };
-        Ok(Facts { tells, in_order: flag(object, "in_order")?.then_some(rule) })
+        let in_order = flag(object, "in_order")?;
+        let unused = match (in_order, tells, rule) {
+            (true, Tells::Ranges | Tells::Duplicates, _) => "tells means nothing with in_order",
+            (false, _, InOrderRule { answers_old: false, .. }) => "answers_old needs in_order",
+            (false, _, rule) if rule.nack_interval != NACK_INTERVAL => {
+                "nack_interval_ps needs in_order"
+            }
+            _ => return Ok(Facts { tells, in_order: in_order.then_some(rule) }),
+        };
+        Err(PyValueError::new_err(unused))
     }
 }
 

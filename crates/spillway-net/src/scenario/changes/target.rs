@@ -19,6 +19,12 @@ impl Scenario {
     /// The target of a path.
     pub(super) fn target<'a>(&self, path: &'a str) -> Result<Target<'a>> {
         let refused = |problem: String| Err(ErrorKind::UnknownKey.at(path, problem));
+        let cannot_change = |key: &str| {
+            let problem = format!(
+                "{key:?} of switches cannot change while a run goes on; `sharing` and `aqm` can"
+            );
+            Err(ErrorKind::Conflict.at(path, problem))
+        };
         let steps: Vec<&str> = path.split('.').collect();
         let (switches, room_of, rest) = match steps.as_slice() {
             ["nic", "aqm", key] => {
@@ -31,9 +37,7 @@ impl Scenario {
                 (self.switches_with_common(room), *room, rest)
             }
             ["switch", key, ..] if self.is_switch_setting(key) => {
-                return refused(format!(
-                    "{key:?} of switches cannot change while a run goes on; `sharing` and `aqm` can"
-                ));
+                return cannot_change(key);
             }
             ["switch", "port", _, room, rest @ ..] => {
                 (self.switches_with_common(room), *room, rest)
@@ -47,17 +51,13 @@ impl Scenario {
                             switch.leaf0.port.3.aqm.KEY, nic.aqm.KEY, and nic.receive_rate, of a host \
                             as in nic.receive_rate.host3";
                 let problem = "it cannot change while a run goes on";
-                return Err(ErrorKind::UnknownKey.at(path, problem).hint(hint));
+                return Err(ErrorKind::Conflict.at(path, problem).hint(hint));
             }
         };
         let room = match room_of {
             "sharing" => Room::Sharing,
             "aqm" => Room::Aqm,
-            other => {
-                return refused(format!(
-                    "{other:?} of switches cannot change while a run goes on; `sharing` and `aqm` can"
-                ));
-            }
+            other => return cannot_change(other),
         };
         let [key] = rest else {
             return refused(format!("it needs a key of {room_of}, as in {room_of}.KEY"));
