@@ -93,6 +93,8 @@ def test_forms_tell_kinds_defaults_bounds_and_changes():
         ("switch.alpha", "`switch.sharing.alpha`"),
         ("switch.aqm.treshold", "did you mean `switch.aqm.threshold`"),
         ("transprot.min_rto", "did you mean `transport.recovery.min_rto`"),
+        ("transport.loss_detection", "it is transport.recovery now"),
+        ("transport.min_rto", "it is transport.recovery.min_rto now"),
         ("q" * 30, "spillway list --find"),
         ("", "spillway list --find"),
     ],

@@ -27,15 +27,9 @@ def kinds(_: Path) -> str:
 
 def hooks_of(base: type[Plugin], _: Path) -> str:
     """What a base class has beside what it inherits."""
-    calls = [
-        [code(f"{hook['call']} -> {hook['answer']}"), sentence(hook["meaning"])]
-        for hook in hooks.hooks(base, own=True)
-    ]
-    attributes = [
-        [code(f"{each['name']}: {each['takes']} = {each['default']}"), sentence(each["meaning"])]
-        for each in hooks.attributes(base, own=True)
-    ]
-    return table(["hook", "meaning"], [*calls, *attributes])
+    found = hooks.signatures(base, own=True)
+    rows = [[code(each["name"]), sentence(each["meaning"])] for each in found]
+    return table(["hook", "meaning"], rows)
 
 
 def told(names: Iterable[str], _: Path) -> str:

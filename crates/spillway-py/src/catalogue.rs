@@ -117,6 +117,13 @@ fn of_form(form: &Form) -> Value {
     }
 }
 
+/// The paths of keys from before, with the paths at which they are now.
+#[pyfunction]
+pub fn moved_keys() -> Vec<(String, String)> {
+    let path = |key: &str| format!("transport.{key}");
+    recovery::moved().map(|(key, now)| (path(key), path(&now))).collect()
+}
+
 /// What results hold, as JSON: the statuses of runs, from the best to the worst; the classes of
 /// every scenario; the tiers; the reasons of losses, and those of them that plug-ins may give; the
 /// columns of all tables, and the further columns of flows by what asks for them; the tables that

@@ -53,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     plugins::add_classes(module)?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::results, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::moved_keys, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;
     module.add_function(wrap_pyfunction!(agents, module)?)?;

@@ -120,7 +120,7 @@ impl ClosedLoop {
         let meaning = "whether senders ask for the ack of a flow's last packet, and of one after which \
                        they may send no more before an ack (with ack_every above 1); true without it";
         let asked = section.optional_flag("ask_acks", meaning)?.unwrap_or(true);
-        recovery::moved(section)?;
+        recovery::refuse_moved(section)?;
         let Settings { recovery, losses, rto } =
             Settings::read(section, needs.echo, is_paced, recoveries)?;
         if recovery.is_own()

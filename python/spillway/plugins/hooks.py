@@ -59,6 +59,16 @@ def attributes(base: type[Plugin], own: bool = False) -> list[dict[str, Any]]:
     return found
 
 
+def signatures(base: type[Plugin], *, own: bool = False) -> list[dict[str, str]]:
+    """The hooks and attributes of a base class as they are written; only its `own`, if asked."""
+    calls = [(f"{each['call']} -> {each['answer']}", each) for each in hooks(base, own=own)]
+    fields = [
+        (f"{each['name']}: {each['takes']} = {each['default']}", each)
+        for each in attributes(base, own=own)
+    ]
+    return [{"name": written, "meaning": each["meaning"]} for written, each in (*calls, *fields)]
+
+
 def told(base: type[Plugin]) -> list[str]:
     """The names of what the hooks of a base class are told, also within the fields of others."""
     names = [
@@ -131,7 +141,7 @@ def explained(path: str) -> dict[str, Any]:
     first = _meant(steps[0], [*kinds, *objects], "plugin", path)
     if first in kinds:
         base = kinds[first].base
-        rows = [*map(_of_hook, hooks(base)), *map(_of_attribute, attributes(base))]
+        rows = signatures(base)
         whole = _told(f"plugin.{first}", _of_kind(kinds[first]), rows, told(base))
     else:
         rows = [_of_field(field) for field in fields(first)]
@@ -164,15 +174,6 @@ def _of_kind(room: Room) -> str:
         f"{_text(room.base)} Scenarios name it in `{room.key}`. There is an object for "
         f"{room.each}. It must have {' or '.join(f'`{hook}`' for hook in room.needed)}."
     )
-
-
-def _of_hook(hook: dict[str, Any]) -> dict[str, str]:
-    return {"name": f"{hook['call']} -> {hook['answer']}", "meaning": hook["meaning"]}
-
-
-def _of_attribute(attribute: dict[str, Any]) -> dict[str, str]:
-    name, takes, default = (attribute[key] for key in ("name", "takes", "default"))
-    return {"name": f"{name}: {takes} = {default}", "meaning": attribute["meaning"]}
 
 
 def _of_field(field: dict[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from spillway.base import core
 from spillway.base.errors import ScenarioError
 from spillway.plugins import Plugins, hooks
 from spillway.scenario.sections import Key, Section, Sections, at, path_below, sections
@@ -40,9 +41,11 @@ def explain(path: str, plugins: Plugins = ()) -> dict[str, Any]:
         told = _explained(owner, found) if _may_hold(owner, name, found) else None
     if told is not None:
         return told
+    now = dict(core.moved_keys()).get(path)
     near = _nearest(path, paths(found))
     listed = ", ".join(f"`{name}`" for name in near)
     hint = f"did you mean {' or '.join(listed.rsplit(', ', 1))}?" if near else _SEARCH
+    hint = hint if now is None else f"it is {now} now"
     raise ScenarioError(f"there is no key {path}", hint, path, "unknown-key")
 
 

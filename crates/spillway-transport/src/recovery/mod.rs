@@ -26,8 +26,8 @@ pub use orders::OrderCounts;
 pub use own::{Course, Flight, Own, OwnAck, OwnRecovery, Reaction, TimedOut};
 pub(crate) use per_priority::ByOrder;
 pub(crate) use rack::{ByRack, RackAck};
-pub(crate) use reader::moved;
-pub use reader::{Losses, Reader};
+pub(crate) use reader::refuse_moved;
+pub use reader::{Losses, Reader, moved};
 
 #[cfg(test)]
 pub(crate) use rack::naive as naive_rack;

@@ -167,15 +167,18 @@ const MOVED: [&str; 20] = [
     "after_timeout",
 ];
 
+/// Keys of a transport's section from before, and where they are now.
+pub fn moved() -> impl Iterator<Item = (&'static str, String)> {
+    let chosen = ["loss_detection", "retransmit"].map(|key| (key, super::KEY.to_string()));
+    chosen.into_iter().chain(MOVED.iter().map(|key| (*key, format!("{}.{key}", super::KEY))))
+}
+
 /// Refuses keys of a transport's section that are now in the table of its recovery.
-pub(crate) fn moved(section: &Section) -> Result<(), SettingsError> {
-    let keys = MOVED.iter().map(|key| (*key, format!("recovery.{key}")));
-    let chosen = ["loss_detection", "retransmit"].map(|key| (key, "recovery".to_string()));
-    let keys: Vec<(&str, String)> = chosen.into_iter().chain(keys).collect();
-    match keys.iter().find(|(key, _)| section.has(key)) {
+pub(crate) fn refuse_moved(section: &Section) -> Result<(), SettingsError> {
+    match moved().find(|(key, _)| section.has(key)) {
         Some((key, place)) => {
             let error = section.error(ErrorKind::UnknownKey, key, "is not a key any more");
-            Err(error.hint(format!("it is {} now", section.path_of(place))))
+            Err(error.hint(format!("it is {} now", section.path_of(&place))))
         }
         None => Ok(()),
     }
