@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import spillway
 from spillway.plugins import (
     Ack,
     Aqm,
@@ -38,6 +39,16 @@ MyPias = load(f"{EXAMPLES}/my_pias.py:MyPias")
 MyGoBackN = load(f"{EXAMPLES}/my_go_back_n.py:MyGoBackN")
 MyDwrr = load(f"{EXAMPLES}/my_dwrr.py:MyDwrr")
 MyPowerTcp = load(f"{EXAMPLES}/my_powertcp.py:MyPowerTcp")
+
+
+def check_copies(scenario: spillway.Scenario) -> None:
+    """Checks that a copy of a run goes on as the run does, and as one that was never copied."""
+    run = spillway.Simulation(scenario)
+    run.run_until("1ms")
+    copy = run.copy()
+    first, second = run.finish(), copy.finish()
+    assert first.flows.equals(second.flows)
+    assert first.flows.equals(spillway.run(scenario).flows)
 
 
 class Everyone(Sharing):

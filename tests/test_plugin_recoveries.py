@@ -84,13 +84,7 @@ def test_what_receivers_do_is_the_plug_in_s(monkeypatch):
 
 def test_a_copy_of_a_run_has_a_copy_of_it():
     scenario = spillway.Scenario.load(TINY).plug(plugins.MySelective)
-    scenario = scenario.set(*LOSSY, "transport.recovery=my-selective")
-    run = spillway.Simulation(scenario)
-    run.run_until("1ms")
-    copy = run.copy()
-    first, second = run.finish(), copy.finish()
-    assert first.flows.equals(second.flows)
-    assert first.flows.equals(spillway.run(scenario).flows)
+    plugins.check_copies(scenario.set(*LOSSY, "transport.recovery=my-selective"))
 
 
 def test_its_parameters_are_keys(command):

@@ -83,13 +83,7 @@ def test_it_may_choose_among_packets():
 def test_a_copy_of_a_run_has_a_copy_of_it():
     source, assignments = LOADED["tiny"]
     scenario = spillway.Scenario.load(source).plug(plugins.MyDwrr)
-    scenario = scenario.set(*assignments, "switch.scheduling=my-dwrr")
-    run = spillway.Simulation(scenario)
-    run.run_until("1ms")
-    copy = run.copy()
-    first, second = run.finish(), copy.finish()
-    assert first.flows.equals(second.flows)
-    assert first.flows.equals(spillway.run(scenario).flows)
+    plugins.check_copies(scenario.set(*assignments, "switch.scheduling=my-dwrr"))
 
 
 def test_its_parameters_are_keys(command):

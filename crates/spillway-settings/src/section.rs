@@ -262,6 +262,21 @@ impl Section {
         self.quantity(key, default, Takes::BdpSize, meaning, BdpSize::parse)
     }
 
+    /// A bound in bytes, or a multiple of the bandwidth-delay product; `None` for "unlimited".
+    pub fn bdp_bound(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<Option<BdpSize>> {
+        let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
+        let takes = Takes::new(takes, [Form::size().or_in("bdp"), Form::word("unlimited")]);
+        self.quantity(key, default, takes, meaning, |text| match text {
+            "unlimited" => Some(None),
+            _ => BdpSize::parse(text).map(Some),
+        })
+    }
+
     /// A quantity with a unit, read by its own parser. An empty default means that a value must be
     /// given.
     pub fn quantity<T>(

@@ -145,17 +145,8 @@ impl Windows {
             let problem = "min_window is not a whole number of segments";
             return Err(section.conflict("window_unit", problem));
         }
-        let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
-        let host_backlog = section.quantity(
-            "host_backlog",
-            "1bdp",
-            Takes::new(takes, [Form::size().or_in("bdp"), Form::word("unlimited")]),
-            "how much may wait at the sender's own line before windows stop growing",
-            |text| match text {
-                "unlimited" => Some(None),
-                _ => BdpSize::parse(text).map(Some),
-            },
-        )?;
+        let meaning = "how much may wait at the sender's own line before windows stop growing";
+        let host_backlog = section.bdp_bound("host_backlog", "1bdp", meaning)?;
         Ok(Windows { initial, min, slow_start, in_segments, host_backlog })
     }
 

@@ -24,7 +24,6 @@ use crate::ranges::Range;
 use crate::receiver::Tells;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BdpSize, RttTime};
-use spillway_settings::{Form, Takes};
 
 /// The row of the catalogue.
 pub const KIND: Kind = Kind {
@@ -34,17 +33,8 @@ pub const KIND: Kind = Kind {
     citation: "IRN: Mittal et al.: SIGCOMM 2018, doi:10.1145/3230543.3230557",
     read: |reader| {
         let section = &mut reader.section;
-        let takes = "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"";
-        let max_in_flight = section.quantity(
-            "max_in_flight",
-            "1bdp",
-            Takes::new(takes, [Form::size().or_in("bdp"), Form::word("unlimited")]),
-            "the most bytes in flight, whatever the window is",
-            |text| match text {
-                "unlimited" => Some(None),
-                _ => BdpSize::parse(text).map(Some),
-            },
-        )?;
+        let meaning = "the most bytes in flight, whatever the window is";
+        let max_in_flight = section.bdp_bound("max_in_flight", "1bdp", meaning)?;
         let mut rto = |key, default, meaning| {
             section.quantity(key, default, RttTime::takes(), meaning, RttTime::parse)
         };
