@@ -206,6 +206,7 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 "{ kind = \"abm\", alpha = 1e9, drain = \"interval\" }",
                 "\"credence\"",
                 "{ kind = \"credence\", thresholds = \"code\" }",
+                "\"quasi-pushout\"",
             ] {
                 let same = cs.flows == with(sharing).flows;
                 assert!(same, "{name}, {sharing}, {queues}");

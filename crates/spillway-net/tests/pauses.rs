@@ -358,7 +358,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
     let mut draw = Draw(Stream::new(seed, "lossless", 0));
     let queues = case.head.lines().find_map(|line| line.strip_prefix("queues_per_port = "));
     let queues: u64 = queues.map_or(1, |queues| queues.parse().unwrap());
-    let pushes_out = case.head.contains("lqd");
+    let pushes_out = ["lqd", "pushout"].iter().any(|kind| case.head.contains(kind));
     let priorities = match draw.below(3) {
         0 => String::new(),
         1 => "priorities = [0], ".into(),
@@ -523,12 +523,13 @@ const AQMS: [&str; 15] = [
 ];
 
 /// Sharing policies, of which none drops anything in the star below.
-const SHARING: [&str; 12] = [
+const SHARING: [&str; 13] = [
     "\"cs\"",
     "\"sp\"",
     "\"dt\"",
     "\"harmonic\"",
     "\"lqd\"",
+    "\"quasi-pushout\"",
     "\"followlqd\"",
     "{ kind = \"credence\", oracle = \"always-accept\" }",
     "\"abm\"",

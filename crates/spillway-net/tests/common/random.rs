@@ -235,6 +235,22 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
     )
 }
 
+/// The switch, in a 20th of the scenarios with another sharing policy, except where packets are
+/// dropped by their priorities. Drawn from a stream of its own.
+fn with_other_sharing(seed: u64, switch: String) -> String {
+    let draw = &mut Draw(Stream::new(seed, "other-sharing", 0));
+    if !draw.once_in(20) || switch.contains("pfabric") {
+        return switch;
+    }
+    let other =
+        draw.one(&["\"quasi-pushout\"", "{ kind = \"quasi-pushout\", exempt_acks = false }"]);
+    let put = |line: &str| match line.strip_prefix("sharing = ") {
+        Some(_) => format!("sharing = {other}\n"),
+        None => format!("{line}\n"),
+    };
+    switch.lines().map(put).collect()
+}
+
 /// Settings of windows and loss recovery that every kind of window-based transport has.
 fn window(draw: &mut Draw) -> String {
     let losses = match draw.below(6) {
@@ -718,6 +734,7 @@ pub fn case(seed: u64) -> Case {
     let events = draw.below(4).saturating_sub(1);
     let events: String = (0..events).map(|_| event(draw, &links)).collect();
     let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
+    let switch = with_other_sharing(seed, switch);
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);
     let (mut traffic, list) = traffic(draw, hosts, is_split);

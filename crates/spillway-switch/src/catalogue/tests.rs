@@ -74,7 +74,7 @@ macro_rules! assert_made_as_read {
 
 #[test]
 fn a_tiers_parameters_are_as_good_for_each_of_its_switches() {
-    assert_made_as_read!(SharingParams, SharingPolicy::IDS, 14 * 12);
+    assert_made_as_read!(SharingParams, SharingPolicy::IDS, 15 * 12);
     assert_made_as_read!(AqmParams, AqmPolicy::IDS, 3 * 12);
     assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 5 * 12);
 }

@@ -13,6 +13,7 @@ mod harmonic;
 mod longest_queue_drop;
 mod oracle;
 mod pfabric;
+mod quasi_pushout;
 mod shadow;
 mod smartbuf;
 mod static_partitioning;
@@ -106,6 +107,7 @@ catalogue! {
         dynamic_thresholds::DynamicThresholds,
         harmonic::Harmonic,
         longest_queue_drop::LongestQueueDrop,
+        quasi_pushout::QuasiPushout,
         follow_lqd::FollowLqd,
         credence::Credence,
         blind_trust::BlindTrust,

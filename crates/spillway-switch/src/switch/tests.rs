@@ -477,8 +477,9 @@ fn a_port_that_sends_in_order_gives_back_the_bytes_that_count() {
 fn what_bears_on_shortcuts_is_told() {
     let environment = Environment::example(2);
     let with = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
-    for id in ["cs", "sp", "dt", "abm", "followlqd", "lqd"] {
-        assert_eq!(simple(10_000, with(id)).port_facts().pushes_out, id == "lqd", "{id}");
+    for id in ["cs", "sp", "dt", "abm", "followlqd", "lqd", "quasi-pushout"] {
+        let pushes_out = ["lqd", "quasi-pushout"].contains(&id);
+        assert_eq!(simple(10_000, with(id)).port_facts().pushes_out, pushes_out, "{id}");
     }
     for (scheduling, keeps) in [("rr", false), ("strict", false), ("dwrr", true)] {
         let facts = switch(2, 10_000, "dt", scheduling).port_facts();
