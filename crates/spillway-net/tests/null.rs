@@ -207,6 +207,7 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 "\"credence\"",
                 "{ kind = \"credence\", thresholds = \"code\" }",
                 "\"quasi-pushout\"",
+                "{ kind = \"fb\", alpha = 1e9 }",
             ] {
                 let same = cs.flows == with(sharing).flows;
                 assert!(same, "{name}, {sharing}, {queues}");

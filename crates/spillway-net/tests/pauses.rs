@@ -523,7 +523,7 @@ const AQMS: [&str; 15] = [
 ];
 
 /// Sharing policies, of which none drops anything in the star below.
-const SHARING: [&str; 13] = [
+const SHARING: [&str; 14] = [
     "\"cs\"",
     "\"sp\"",
     "\"dt\"",
@@ -535,6 +535,7 @@ const SHARING: [&str; 13] = [
     "\"abm\"",
     "\"cbm\"",
     "\"fab\"",
+    "\"fb\"",
     "\"smartbuf\"",
     "\"edt\"",
 ];

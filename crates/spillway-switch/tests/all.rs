@@ -14,6 +14,7 @@ mod naive_credence_code;
 mod naive_credence_slots;
 mod naive_edt;
 mod naive_fab;
+mod naive_fb;
 mod naive_follow_lqd;
 mod naive_mq_ecn;
 mod naive_pfabric;

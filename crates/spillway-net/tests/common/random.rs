@@ -235,20 +235,28 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
     )
 }
 
-/// The switch, in a 20th of the scenarios with another sharing policy, except where packets are
-/// dropped by their priorities. Drawn from a stream of its own.
-fn with_other_sharing(seed: u64, switch: String) -> String {
-    let draw = &mut Draw(Stream::new(seed, "other-sharing", 0));
-    if !draw.once_in(20) || switch.contains("pfabric") {
-        return switch;
+/// Policies with which switches are redrawn, each from the stream of this name.
+const OTHER_SHARING: [(&str, [&str; 2]); 2] = [
+    ("other-sharing", ["\"quasi-pushout\"", "{ kind = \"quasi-pushout\", exempt_acks = false }"]),
+    ("fb", ["\"fb\"", "{ kind = \"fb\", alpha = [8, 0.5], congested_at = 0.5 }"]),
+];
+
+/// The switch. In a 20th of the scenarios for each other policy it has that one, except where
+/// packets are dropped by their priorities.
+fn with_other_sharing(seed: u64, mut switch: String) -> String {
+    for (stream, policies) in &OTHER_SHARING {
+        let draw = &mut Draw(Stream::new(seed, stream, 0));
+        if !draw.once_in(20) || switch.contains("pfabric") {
+            continue;
+        }
+        let other = draw.one(policies);
+        let put = |line: &str| match line.strip_prefix("sharing = ") {
+            Some(_) => format!("sharing = {other}\n"),
+            None => format!("{line}\n"),
+        };
+        switch = switch.lines().map(put).collect();
     }
-    let other =
-        draw.one(&["\"quasi-pushout\"", "{ kind = \"quasi-pushout\", exempt_acks = false }"]);
-    let put = |line: &str| match line.strip_prefix("sharing = ") {
-        Some(_) => format!("sharing = {other}\n"),
-        None => format!("{line}\n"),
-    };
-    switch.lines().map(put).collect()
+    switch
 }
 
 /// Settings of windows and loss recovery that every kind of window-based transport has.

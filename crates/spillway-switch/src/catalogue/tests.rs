@@ -74,7 +74,7 @@ macro_rules! assert_made_as_read {
 
 #[test]
 fn a_tiers_parameters_are_as_good_for_each_of_its_switches() {
-    assert_made_as_read!(SharingParams, SharingPolicy::IDS, 15 * 12);
+    assert_made_as_read!(SharingParams, SharingPolicy::IDS, 16 * 12);
     assert_made_as_read!(AqmParams, AqmPolicy::IDS, 3 * 12);
     assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 5 * 12);
 }
@@ -99,6 +99,8 @@ const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("fab", "alpha", "2.0", ""),
     ("fab", "alpha_short", "2.0", ""),
     ("fab", "short_bytes", "\"9KB\"", ""),
+    ("fb", "alpha", "2.0", ""),
+    ("fb", "congested_at", "0.7", ""),
     ("smartbuf", "alpha", "2.0", ""),
     ("smartbuf", "alpha_first_rtt", "2.0", ""),
     ("smartbuf", "k", "7", ""),

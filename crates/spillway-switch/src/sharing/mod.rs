@@ -8,6 +8,7 @@ mod credence;
 mod dynamic_thresholds;
 mod enhanced_dynamic_thresholds;
 mod fab;
+mod fb;
 mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
@@ -114,6 +115,7 @@ catalogue! {
         active_buffer_management::ActiveBufferManagement,
         cbm::Cbm,
         fab::Fab,
+        fb::Fb,
         smartbuf::Smartbuf,
         enhanced_dynamic_thresholds::EnhancedDynamicThresholds,
         pfabric::PFabric,
