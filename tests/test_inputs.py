@@ -43,7 +43,7 @@ def test_a_file_named_like_sizes_is_not_what_ran(value, tmp_path):
     replayed(first, tmp_path / "first")
 
 
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
 @pytest.mark.filterwarnings("ignore:.*outside of what it was trained on")
 def test_a_file_named_like_a_model_is_not_what_ran(tmp_path):
     (tmp_path / "default").write_text("no model")
@@ -106,7 +106,7 @@ def test_a_file_whose_name_is_all_ending_keeps_it(tmp_path):
     replayed(first, tmp_path / "first")
 
 
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
 @pytest.mark.filterwarnings("ignore:.*outside of what it was trained on")
 def test_tiers_that_take_over_a_file_take_over_its_copy(tmp_path):
     from spillway.learning.oracle import Model

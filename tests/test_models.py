@@ -195,7 +195,7 @@ def test_a_trace_knows_its_switches(traced):
 
 
 @pytest.mark.filterwarnings("ignore:.*asked about packets outside")
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
 def test_a_model_for_every_switch_by_one_command(traced, tmp_path, command):
     """Who has lost nothing takes its tier's model, and such a tier that of all switches."""
     asked = ("oracle", "train", traced, "--each-switch", "--split", "none", "--out", "models")

@@ -69,8 +69,10 @@ def test_names_are_not_used_twice():
 PACKET_LEVEL = [figure for figure in EVERY if isinstance(figure.measure, Run)]
 
 
-# What is warned of is what figures are about: forests elsewhere, QCLIMB where packets overtake.
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
+# What is warned of is what figures are about: forests elsewhere, QCLIMB where packets overtake, CBM
+# under strict priority.
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
+@pytest.mark.filterwarnings("ignore:.*CBM drops packets that have waited for long")
 @pytest.mark.filterwarnings('ignore:.*routing.kind = "spray" lets them overtake')
 @pytest.mark.filterwarnings("ignore:.*by its tagger later packets of a flow overtake")
 @pytest.mark.parametrize("figure", PACKET_LEVEL, ids=[figure.name for figure in PACKET_LEVEL])

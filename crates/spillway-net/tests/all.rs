@@ -8,6 +8,7 @@ mod arrivals_first;
 mod changing;
 mod clocks;
 mod common;
+mod composition;
 mod connections;
 mod conservation;
 mod dcqcn;

@@ -208,8 +208,8 @@ impl Pattern for FlowListParams {
         self.all().any(|flow| flow.bound > 0)
     }
 
-    fn has_priorities(&self) -> bool {
-        self.all().any(|flow| flow.priority.is_some())
+    fn priorities(&self) -> BTreeSet<u8> {
+        self.all().filter_map(|flow| flow.priority).collect()
     }
 }
 

@@ -48,6 +48,7 @@ use spillway_engine::{Stream, Time};
 use spillway_settings::{ErrorKind, Files, Key, Section, SettingsError};
 use spillway_topology::Topology;
 use spillway_transport::flow::FlowSpec;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -156,9 +157,9 @@ trait Pattern: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether some of its flows have priorities of their own.
-    fn has_priorities(&self) -> bool {
-        false
+    /// The priorities that single flows have of their own.
+    fn priorities(&self) -> BTreeSet<u8> {
+        BTreeSet::new()
     }
 
     /// The classes of its flows, sorted, unless it has a single one that is named after the
@@ -206,7 +207,7 @@ pub struct Source {
     pattern: Arc<dyn Pattern>,
     bounds: Bounds,
     seed: u64,
-    has_priority: bool,
+    priority: Option<u8>,
 }
 
 /// All of a scenario's traffic.
@@ -283,7 +284,7 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
         pattern: pattern.into(),
         bounds,
         seed: context.seed,
-        has_priority: priority.is_some(),
+        priority,
     })
 }
 
@@ -351,7 +352,14 @@ impl Source {
 
     /// Whether some of its flows have a priority of their own.
     pub fn has_priorities(&self) -> bool {
-        self.has_priority || self.pattern.has_priorities()
+        !self.priorities().is_empty()
+    }
+
+    /// The priorities of its flows, as far as they have some of their own.
+    pub fn priorities(&self) -> BTreeSet<u8> {
+        let mut priorities = self.pattern.priorities();
+        priorities.extend(self.priority);
+        priorities
     }
 
     /// The expected amount of its flows.

@@ -4,6 +4,7 @@ pub mod assignments;
 mod changes;
 mod choice;
 mod classes;
+mod composition;
 mod events;
 mod limits;
 mod loads;

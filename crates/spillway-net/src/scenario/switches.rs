@@ -482,6 +482,11 @@ impl TierSettings {
         (&self.settings.aqm, &self.params.aqm)
     }
 
+    /// Its scheduler, and the parameters.
+    pub(super) fn scheduling(&self) -> (&Choice, &SchedulingParams) {
+        (&self.settings.scheduling, &self.params.scheduling)
+    }
+
     /// Whether its switches use Longest Queue Drop.
     pub fn drops_longest_queue(&self) -> bool {
         self.settings.sharing.id == LongestQueueDrop::ID

@@ -77,6 +77,13 @@
 //! in that period is missed. With `qla_scope = "port"` and queues of their own for acks, R is off
 //! by how much the acks that wait have changed in the period.
 //!
+//! # In composition
+//! N counts the flows of a port, and marks are by a queue's own length, so with data in several
+//! queues a queue is marked for the flows of others, too. Under strict priority the R of a worse
+//! queue is what better ones leave, and the adjuster of that queue (`qla_scope = "queue"`) follows
+//! the scheduler and not its own trials. A run warns of both under strict priority; `fcs = false`
+//! and `qla_scope = "port"` avoid them.
+//!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
 //! same settings and, where p is 0 or 1, the same marks as a second, naive implementation

@@ -31,6 +31,11 @@
 //! own. With `drain = "share"` a packet that leaves its queue in the moment in which it comes does
 //! not count in mu, since nothing has waited.
 //!
+//! # In composition
+//! Under strict priority a worse queue drains only when better ones are empty: mu is small, and so
+//! is its threshold. n_p counts the queues of one queue class, so a tagger, which spreads flows
+//! over classes, has fewer of them share a threshold. Lists of alpha are read as under [DT](dt.md).
+//!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
 //! on thousands of random arrivals (`tests/naive_abm.rs`). That one uses fractions instead of

@@ -24,6 +24,10 @@
 //! `oracle_drops`), of which `oracle_flips` were flipped. There is no virtual LQD here, so it is
 //! not known which predictions were right.
 //!
+//! # In composition
+//! As for [Credence](credence.md), but without thresholds and a safeguard nothing bounds what a
+//! foreign forest does.
+//!
 //! # Validation
 //! With given predictions it makes the same decisions as a second, naive implementation on
 //! thousands of random arrivals (`tests/naive_blind_trust.rs`). In slots, with LQD's own drops as
@@ -47,7 +51,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct BlindTrustParams {
     /// The oracle's parameters.
-    oracle: OracleParams,
+    pub(super) oracle: OracleParams,
     /// The queue class of acks, if these are not tested.
     exempt: Option<u8>,
 }

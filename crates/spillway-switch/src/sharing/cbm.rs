@@ -27,6 +27,14 @@
 //! - Whether the packet in question is part of Q, or of the remainder under `spare_last`: it is
 //!   not, since it has left its queue (with `release = "end"` it is still held).
 //!
+//! # In composition
+//! Theta is the time in which the port, and not the queue, sends the free buffer. Under strict
+//! priority a worse queue waits for as long as better ones send, so its packets may be late even if
+//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. A larger alpha for worse
+//! queue classes allows for that wait, and round robin makes it shorter. Where a tagger puts data
+//! into the queue of acks (`acks = "with-first"`), acks have a limit like data, whatever
+//! `exempt_acks` says.
+//!
 //! # Validation
 //! Makes the same decisions, packet by packet, as a second, naive implementation in whole numbers,
 //! and as computed by hand (`tests/naive_cbm.rs`). With a large alpha flows are those of Complete

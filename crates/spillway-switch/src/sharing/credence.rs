@@ -48,6 +48,14 @@
 //! trace does not have, which are taken as accepted); and three that need no training: one accepts
 //! all packets, one drops all, one is random.
 //!
+//! # In composition
+//! A forest sees the arrival's queue and the buffer, and nothing of the port's other queues, of
+//! priorities, or of how senders answer. A run warns if its queues, scheduler, taggers, transports,
+//! recoveries or sizes of flows are none of those that the model's file records; train a model for
+//! such a scenario (docs/oracles.md). The thresholds follow the scenario by themselves: the virtual
+//! LQD has the run's queues and scheduler. Where a tagger puts data into the queue of acks (`acks =
+//! "with-first"`), acks are tested like data, whatever `exempt_acks` says.
+//!
 //! # Validation
 //! With an oracle that accepts or drops all packets, its decisions follow the rule, packet by
 //! packet, with the queues of a real LQD as thresholds (`tests/shadow.rs`). With given predictions
@@ -78,7 +86,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct CredenceParams {
     /// The oracle's parameters.
-    oracle: OracleParams,
+    pub(super) oracle: OracleParams,
     /// Whether everything that fits is admitted while all queues are below B / N.
     has_safeguard: bool,
     /// The queue class of acks, if these are not tested.

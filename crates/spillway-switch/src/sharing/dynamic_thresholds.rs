@@ -18,6 +18,13 @@
 //! # Scope and limitations
 //! A queue over its threshold keeps its packets: nothing is ever pushed out.
 //!
+//! # In composition
+//! Thresholds are those of queues, so a port whose flows are spread over several queues, by a
+//! tagger or by their priorities, may hold several times as much. `alpha = [64, 0.5]` is meant for
+//! acks in queue 0, and data elsewhere. Where data share the queue of acks, as the best level of a
+//! tagger with `acks = "with-first"` does, these data have 64 too; a run warns of this.
+//! docs/scenario/switch.md says how lists are written there.
+//!
 //! # Validation
 //! n greedy queues settle at alpha B / (1 + alpha n) within a packet (`tests/analytic.rs` of
 //! spillway-net). Makes the same decisions as a second, naive implementation on thousands of random

@@ -32,6 +32,10 @@
 //! applies to the port and counts the arrival; the thresholds of Dynamic Thresholds apply to
 //! queues.
 //!
+//! # In composition
+//! In a burst the limit is that of the port. Under strict priority what waits in its worse queues
+//! counts against packets of better ones, and has them refused; a run warns of this.
+//!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
 //! on thousands of random cases (`tests/naive_edt.rs`). That one searches all lengths that a port

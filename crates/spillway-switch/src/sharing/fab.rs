@@ -32,6 +32,11 @@
 //! tells flows by addresses and ports. In the slotted model packets belong
 //! to no flow: all packets for one port are one flow, and a packet is a byte.
 //!
+//! # In composition
+//! Flows are counted by queue. A tagger of several levels moves a flow from queue to queue, and in
+//! each of them its first bytes have `alpha_short`; a run warns of this. Lists of alpha are read as
+//! under [DT](dt.md).
+//!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
 //! on thousands of random cases (`tests/naive_fab.rs`). That one has no table but searches all

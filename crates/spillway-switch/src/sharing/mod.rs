@@ -28,6 +28,7 @@ use crate::extension::SharingExtension;
 use crate::policy::{Admission, Arrival, Watch, watch_each};
 use spillway_engine::Time;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A counter of a policy: its name and its value.
@@ -161,6 +162,18 @@ impl Sharing for SharingPolicy {
 }
 
 watch_each!(SharingPolicy, each);
+
+impl SharingParams {
+    /// The trained models that a policy asks, by name, each with what its file records of its
+    /// training, as JSON. Models without such a record are left out.
+    pub fn trainings(&self) -> BTreeMap<&str, &str> {
+        match self {
+            SharingParams::Credence(credence) => credence.oracle.trainings(),
+            SharingParams::BlindTrust(blind_trust) => blind_trust.oracle.trainings(),
+            _ => BTreeMap::new(),
+        }
+    }
+}
 
 /// Code that runs with a policy of any type. It is compiled once for each type, so it need not find
 /// out at run time which policy it has.

@@ -14,6 +14,7 @@ use crate::policy::Arrival;
 use recorded::{Recorded, RecordedParams};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use trained::{Trained, TrainedParams};
 
@@ -53,6 +54,15 @@ impl OracleParams {
         let meaning = "the probability that an answer of the oracle is flipped";
         let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
         Ok(OracleParams { source, flip })
+    }
+
+    /// What the files of trained models record of their training; see
+    /// [`trainings`](super::SharingParams::trainings).
+    pub fn trainings(&self) -> BTreeMap<&str, &str> {
+        match &self.source {
+            SourceParams::Forest(trained) => trained.trainings(),
+            _ => BTreeMap::new(),
+        }
     }
 }
 

@@ -73,6 +73,12 @@
 //! start again. Bursts known from the beginning count as seen at time 0, whenever they were seen,
 //! and at all ports. With `floor = "dt"` a packet is admitted if either limit admits it.
 //!
+//! # In composition
+//! A burst is one of a port, and so is its limit. Under strict priority what waits in a port's
+//! worse queues counts against packets of better ones, and has them refused although they would be
+//! sent at once; a run warns of this. With `floor = "dt"` a packet is admitted as well if it is
+//! within the threshold of its own queue.
+//!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
 //! on thousands of random cases, in both variants (`tests/naive_smartbuf.rs`). That one recomputes

@@ -21,6 +21,13 @@
 //! The paper's queues are strict priorities and its transport is DCTCP; neither is required here. A
 //! message on a connection that stays open counts from its own first byte.
 //!
+//! # In composition
+//! A flow only sinks, so its packets keep their order, and it goes with any recovery. A run warns
+//! where queues are not served by strict priority, and where what shares the buffer or marks takes
+//! a port for one queue: Smartbuf, EDT, PRED; where CBM limits the wait of worse levels; where FAB
+//! begins to count anew in each level; and where `alpha` for acks falls to the best level, which
+//! shares their queue with `acks = "with-first"`.
+//!
 //! # Validation
 //! Levels by hand below; QCLIMB with bounds of 0 tags the same (`qclimb.rs`).
 //!

@@ -25,6 +25,11 @@
 //! Packets of a flow overtake each other where it climbs. A bound that is too high makes a flow end
 //! before it has climbed.
 //!
+//! # In composition
+//! What holds for [PIAS](pias.md) holds here. Beyond that, a flow that climbs overtakes itself:
+//! recoveries that take a gap for a loss send again what is only late, which a run warns of;
+//! `per-priority` tells the two apart.
+//!
 //! # Validation
 //! The slides' example by hand; PIAS and SRPT as limits (below).
 //!

@@ -260,7 +260,7 @@ def test_numbers_without_flows_are_points_of_their_own():
     assert keys[0].isdisjoint(keys[1])
 
 
-@pytest.mark.filterwarnings("ignore:.*it was trained where:spillway.ScenarioWarning")
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with):spillway.ScenarioWarning")
 @pytest.mark.parametrize("scale", ["quick", "page", "full"])
 def test_every_point_is_a_scenario(scale):
     """Forests are asked outside of where they were trained: that is what is compared."""

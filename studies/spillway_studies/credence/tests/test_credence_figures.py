@@ -96,7 +96,7 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
 
 
 @pytest.mark.filterwarnings("ignore:.*asked about packets outside")
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
+@pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
 @pytest.mark.filterwarnings("ignore:.*the excess waits, and delays keep growing")
 def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     """The figure at a tiny size: what switches ask is what the scheme says."""

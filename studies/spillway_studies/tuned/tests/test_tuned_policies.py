@@ -15,7 +15,7 @@ from spillway_studies.tuned import run as tuned
 from spillway_studies.tuned import tables as tuned_page
 from support import TINY, without_cost
 
-TRAINED_ELSEWHERE = "ignore:.*was trained where:spillway.base.errors.ScenarioWarning"
+TRAINED_ELSEWHERE = "ignore:.*was trained (where|with):spillway.base.errors.ScenarioWarning"
 
 
 # The design --------------------------------------------------------------------------------------

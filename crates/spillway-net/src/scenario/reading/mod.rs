@@ -8,7 +8,8 @@ use super::events::{self, Event};
 use super::recording::{Recording, Scope};
 use super::tags::Tags;
 use super::{
-    Changed, Completion, Limits, Result, Scenario, SlowdownBase, Sources, switches, warnings,
+    Changed, Completion, Limits, Result, Scenario, SlowdownBase, Sources, composition, switches,
+    warnings,
 };
 use devices::Devices;
 use flows::Flows;
@@ -117,6 +118,8 @@ impl Scenario {
         };
         scenario.check_changes(0, Changed::default())?;
         scenario.name_tiers_of_changes();
+        let told = composition::warnings(&scenario);
+        scenario.warnings.extend(told);
         Ok(scenario)
     }
 }

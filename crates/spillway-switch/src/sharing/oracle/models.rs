@@ -38,6 +38,8 @@ pub struct Asked {
 /// The contents of a model's file.
 #[derive(Debug)]
 pub struct Model {
+    /// A bundled model's name, or a file's.
+    pub name: String,
     /// The forest.
     pub forest: Forest,
     /// The features that it uses.
@@ -157,7 +159,7 @@ impl Asked {
         let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
         let seen = Seen::of(&forest).map_err(refused)?;
         let features = FeaturesParams::of_model(&forest).map_err(refused)?;
-        Ok(Model { forest, features, seen })
+        Ok(Model { name: self.name.clone(), forest, features, seen })
     }
 }
 

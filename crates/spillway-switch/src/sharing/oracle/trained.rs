@@ -40,6 +40,15 @@ impl TrainedParams {
         told.iter().for_each(|text| section.warn("model", text));
         Ok(TrainedParams { first: Arc::clone(&models[&environment.switch]), models })
     }
+
+    /// The models' names, each with what its file records of its training, as JSON. Models without
+    /// such a record are left out.
+    pub fn trainings(&self) -> BTreeMap<&str, &str> {
+        let models = self.models.values();
+        models
+            .filter_map(|model| Some((&*model.name, model.forest.metadata("training")?)))
+            .collect()
+    }
 }
 
 /// A forest and its features.

@@ -1,0 +1,283 @@
+//! Warnings about algorithms that are used together with others than they were made for.
+
+use super::assignments::kind_of;
+use super::{Scenario, TierSettings};
+use serde_json::Value as Json;
+use spillway_settings::{Table, Value};
+use spillway_switch::Policy;
+use spillway_switch::aqm::Pred;
+use spillway_switch::scheduling::{SchedulingParams, StrictPriority};
+use spillway_switch::sharing::{Cbm, EnhancedDynamicThresholds, Fab, SharingParams, Smartbuf};
+use spillway_transport::Transport;
+use std::collections::BTreeSet;
+
+/// All of these warnings.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for tier in &scenario.tiers {
+        let place = Place::of(scenario, tier);
+        let mut found = numbers_for_acks(&place);
+        found.extend(limits_of_ports(&place));
+        found.extend(limited_delays(&place));
+        found.extend(first_bytes_of_levels(&place, scenario));
+        found.extend(marks_of_ports(&place));
+        found.extend(foreign_models(&place, scenario));
+        // Tiers without settings of their own give the same warnings.
+        found.retain(|text| !told.contains(text));
+        told.extend(found);
+    }
+    told
+}
+
+/// The switches of a tier, and what is sent through them.
+struct Place<'a> {
+    tier: &'a TierSettings,
+    /// The path of its section, and the section with every default written out.
+    section: (String, &'a Value),
+    /// The queue classes in which data wait.
+    data: BTreeSet<u8>,
+}
+
+impl<'a> Place<'a> {
+    fn of(scenario: &'a Scenario, tier: &'a TierSettings) -> Place<'a> {
+        let switch = &scenario.resolved["switch"];
+        let section = match switch.get(tier.tier) {
+            Some(own) => (format!("switch.{}", tier.tier), own),
+            None => ("switch".into(), switch),
+        };
+        let classes = tier.settings.packet_classes();
+        let mut data = BTreeSet::new();
+        for source in &scenario.traffic.sources {
+            let own = source.priorities();
+            for class in source.class_numbers() {
+                let place = scenario.class_transport[usize::from(class)];
+                match scenario.transport(place).tagging.priorities() {
+                    Some(levels) => data.extend(levels.map(|level| level.min(classes.last))),
+                    None if own.is_empty() => _ = data.insert(classes.data),
+                    None => data.extend(own.iter().map(|&priority| priority.min(classes.last))),
+                }
+            }
+        }
+        Place { tier, section, data }
+    }
+
+    /// The path of a policy, and its parameters.
+    fn policy(&self, key: &str) -> (String, &'a Table) {
+        let (path, section) = &self.section;
+        let parameters = section.get(key).and_then(Value::as_table);
+        (format!("{path}.{key}"), parameters.expect("policies are written out as tables"))
+    }
+
+    /// Whether packets of some data wait until there are none of other data.
+    fn is_strict(&self) -> bool {
+        self.data.len() > 1 && self.tier.policies()[2] == StrictPriority::ID
+    }
+}
+
+/// Warnings about lists by queue class in which the number for acks holds for data as well. A list
+/// of more than two numbers that has one for every class of data is taken as meant.
+fn numbers_for_acks(place: &Place) -> Vec<String> {
+    let (acks, queues) = (place.tier.settings.ack_queue, place.tier.settings.queues_per_port);
+    if queues == 1 || !place.data.contains(&acks) {
+        return Vec::new();
+    }
+    // What lists mean to a policy from outside is not known.
+    let outside = [
+        ("sharing", matches!(place.tier.sharing().1, SharingParams::Extension(_))),
+        ("scheduling", matches!(place.tier.scheduling().1, SchedulingParams::Extension(_))),
+    ];
+    let last = place.data.last().map_or(0, |&class| usize::from(class));
+    let mut found = Vec::new();
+    for (key, _) in outside.into_iter().filter(|(_, is_outside)| !is_outside) {
+        let (path, parameters) = place.policy(key);
+        for (key, value) in parameters {
+            let Some(list) = numbers(value) else { continue };
+            let of_acks = list[usize::from(acks).min(list.len() - 1)];
+            let is_by_class = list.len() > 2.max(last);
+            if is_by_class || list.iter().all(|&number| number == of_acks) {
+                continue;
+            }
+            let more = if list.len() < queues as usize {
+                format!("write one number for each of the {queues} queue classes, or ")
+            } else {
+                String::new()
+            };
+            found.push(format!(
+                "{path}.{key}: data wait with acks in queue class {acks}, so {of_acks} holds for \
+                 these data as well as for acks; {more}let acks wait apart from data"
+            ));
+        }
+    }
+    found
+}
+
+/// The numbers of a list; `None` for other values.
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    let number = |value: &Value| value.as_float().or(value.as_integer().map(|whole| whole as f64));
+    value.as_array()?.iter().map(number).collect::<Option<Vec<_>>>().filter(|list| !list.is_empty())
+}
+
+/// A warning if urgent packets are refused for others that wait at the same port.
+fn limits_of_ports(place: &Place) -> Option<String> {
+    let (path, parameters) = place.policy("sharing");
+    let name = match place.tier.policies()[0] {
+        Smartbuf::ID => "Smartbuf",
+        EnhancedDynamicThresholds::ID => "EDT",
+        _ => return None,
+    };
+    let floor = parameters.get("floor").and_then(Value::as_str);
+    if !place.is_strict() || floor == Some("dt") {
+        return None;
+    }
+    let more = if floor.is_some() { "floor = \"dt\" admits what is within DT's; " } else { "" };
+    Some(format!(
+        "{path}: in a burst {name} limits all queues of a port together, so under \"strict\" what \
+         waits in its worse queues has packets of better ones refused; {more}\"dt\" and \"abm\" limit \
+         each queue by itself"
+    ))
+}
+
+/// A warning if packets that wait for better ones are dropped because they have waited.
+fn limited_delays(place: &Place) -> Option<String> {
+    let (path, _) = place.policy("sharing");
+    (place.tier.policies()[0] == Cbm::ID && place.is_strict()).then(|| {
+        format!(
+            "{path}: CBM drops packets that have waited for long, and under \"strict\" worse queues \
+             wait as long as better ones send, so they may lose far more than the buffer makes them; \
+             give their queue classes a larger alpha, or serve queues in turn (\"rr\")"
+        )
+    })
+}
+
+/// A warning if a flow has first bytes in several queues.
+fn first_bytes_of_levels(place: &Place, scenario: &Scenario) -> Option<String> {
+    let (path, _) = place.policy("sharing");
+    let levels = |transport: &Transport| transport.tagging.priorities().map_or(0, |all| all.len());
+    let moves = scenario.transports.iter().any(|transport| levels(transport) > 1);
+    (place.tier.policies()[0] == Fab::ID && moves).then(|| {
+        format!(
+            "{path}: FAB counts a flow's bytes in each queue, so with several levels of a tagger long \
+             flows, too, have alpha_short at the beginning of each level; \"dt\" and \"abm\" count none"
+        )
+    })
+}
+
+/// A warning if PRED marks queues by what the port's better queues have or leave. In turn, queues
+/// have their shares, as in a figure of its paper.
+fn marks_of_ports(place: &Place) -> Option<String> {
+    let (path, parameters) = place.policy("aqm");
+    if place.tier.policies()[1] != Pred::ID || !place.is_strict() {
+        return None;
+    }
+    let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
+    let problems = [
+        (
+            is("fcs", true.into()),
+            "is marked for the flows of better ones, since those of the port are counted (fcs = false \
+             counts none)",
+        ),
+        (
+            is("qla_scope", "queue".into()),
+            "is adjusted by a throughput that better ones leave it, whatever is marked (qla_scope = \
+             \"port\" measures the line)",
+        ),
+    ];
+    let found: Vec<&str> =
+        problems.into_iter().filter(|(has, _)| *has).map(|(_, text)| text).collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "{path}: under \"strict\" PRED is not by queue: a worse queue {}",
+            found.join(", and ")
+        )
+    })
+}
+
+/// Warnings about models that were trained under other algorithms, or with other flows. What their
+/// files do not tell is not compared.
+fn foreign_models(place: &Place, scenario: &Scenario) -> Vec<String> {
+    let here = conditions(&scenario.resolved, place.tier.tier);
+    let mut found = Vec::new();
+    for (name, training) in place.tier.sharing().1.trainings() {
+        let there = conditions_of(training, place.tier.tier);
+        let differs = |(here, there): &(&Condition, &Condition)| {
+            !there.1.is_empty() && !here.1.is_subset(&there.1)
+        };
+        let pairs: Vec<_> = here.iter().zip(&there).filter(differs).collect();
+        if pairs.is_empty() {
+            continue;
+        }
+        let written = |(key, values): &Condition| {
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            format!("{key} = {}", values.join(" and "))
+        };
+        let there: Vec<String> = pairs.iter().map(|(_, there)| written(there)).collect();
+        let here: Vec<String> = pairs.iter().map(|(here, _)| written(here)).collect();
+        found.push(format!(
+            "{}.model: {name}: it was trained with {}; here {}: train one for this scenario, by `spillway \
+             oracle train`",
+            place.policy("sharing").0,
+            there.join(", "),
+            here.join(", ")
+        ));
+    }
+    found
+}
+
+/// A key, and the values that it has; none if they are not known.
+type Condition = (&'static str, BTreeSet<String>);
+
+/// The conditions in all scenarios of a training.
+fn conditions_of(training: &str, tier: &str) -> Vec<Condition> {
+    let training: Json = serde_json::from_str(training).unwrap_or_default();
+    let traces = training["traces"].as_array().into_iter().flatten();
+    let texts = traces.filter_map(|trace| trace["resolved"].as_str());
+    let tables = texts.filter_map(|text| spillway_settings::parse(text).ok());
+    let mut all = conditions(&Table::new(), tier);
+    for table in tables {
+        for (all, (_, values)) in all.iter_mut().zip(conditions(&table, tier)) {
+            all.1.extend(values);
+        }
+    }
+    all
+}
+
+/// The conditions that matter to a model, in a resolved scenario.
+fn conditions(resolved: &Table, tier: &str) -> Vec<Condition> {
+    let kind = |section: &Value, key: &str| section.get(key).and_then(kind_of).map(String::from);
+    let none = Value::Table(Table::new());
+    let switch = resolved.get("switch").unwrap_or(&none);
+    let switch = switch.get(tier).unwrap_or(switch);
+    let queues = switch.get("queues_per_port").and_then(Value::as_integer);
+    let scheduling = kind(switch, "scheduling").map(|id| match (queues, &*id) {
+        (Some(1), "rr" | "dwrr" | StrictPriority::ID) => "fifo".into(),
+        _ => id,
+    });
+    let mut all = [
+        ("queues_per_port", queues.map(|queues| queues.to_string()).into_iter().collect()),
+        ("scheduling", scheduling.into_iter().collect()),
+        ("tagging", BTreeSet::new()),
+        ("transport", BTreeSet::new()),
+        ("recovery", BTreeSet::new()),
+        ("sizes", BTreeSet::new()),
+    ];
+    let common = resolved.get("transport").unwrap_or(&none);
+    let sections = resolved.get("traffic").and_then(Value::as_array).into_iter().flatten();
+    for section in sections {
+        let own = kind(section, "transport");
+        let of = if own.is_some() { section } else { common };
+        // Files from before there were taggers do not have the key.
+        let tagging = kind(of, "tagging").unwrap_or_else(|| "fixed".into());
+        let sizes = section.get("sizes").and_then(Value::as_str).map(|sizes| {
+            match section.get("sizes_within").and_then(Value::as_str) {
+                Some(within) => format!("{sizes} within {within}"),
+                None => sizes.into(),
+            }
+        });
+        let values =
+            [Some(tagging), own.or_else(|| kind(common, "kind")), kind(of, "recovery"), sizes];
+        for ((_, all), value) in all[2..].iter_mut().zip(values) {
+            all.extend(value);
+        }
+    }
+    all.into()
+}
