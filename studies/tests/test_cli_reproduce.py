@@ -41,6 +41,8 @@ def test_a_paper_has_its_own_figures():
     assert [figure.name for figure in catalogue.find("credence/choices")] == ["credence/choices"]
 
 
+# Under PowerTCP the forest that DCTCP's packets trained is asked.
+@pytest.mark.filterwarnings("ignore:.*it was trained with transport")
 @pytest.mark.parametrize("scale", ["quick", "full"])
 @pytest.mark.parametrize("name", ["credence", "credence/choices", "credence/choices-load80"])
 def test_every_point_of_every_figure_can_be_run(name, scale):

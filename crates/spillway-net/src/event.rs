@@ -45,6 +45,8 @@ kinds! {
     AckDue,
     /// A port that chooses after arrivals can send.
     Choose,
+    /// A switch's sharing policy may expel a packet.
+    Expulsion,
     /// A flow's timer expires.
     FlowTimer,
     /// A policy's timer expires.

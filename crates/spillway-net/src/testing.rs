@@ -141,6 +141,7 @@ impl Bench {
             }
             Kind::Wake => net.on_wake(number),
             Kind::Choose => net.on_choice(number),
+            Kind::Expulsion => net.on_expulsion(number),
             Kind::Begun => hosts.on_begun(net, scenario, number),
             Kind::Clock => hosts.on_clock(net, scenario, number),
             Kind::AckDue => hosts.on_ack_due(net, scenario, number),

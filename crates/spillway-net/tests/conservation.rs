@@ -5,6 +5,7 @@ use crate::common::random::{Case, Draw, case};
 use crate::common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
+use spillway_switch::DropReason;
 use spillway_topology::Clocks;
 use spillway_traffic::FlowColumns;
 use std::collections::BTreeMap;
@@ -24,8 +25,7 @@ fn run_in_steps(seed: u64, case: &Case) -> Run {
     end(simulation, progress)
 }
 
-fn check(seed: u64) -> Run {
-    let mut case = case(seed);
+fn check(seed: u64, mut case: Case) -> Run {
     let run = run_in_steps(seed, &case);
 
     // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
@@ -252,7 +252,9 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     let mut drops = [0; 8];
     let (mut timeouts, mut marks, mut packets, mut shared, mut discarded) = (0, 0.0, 0, 0, 0.0);
     let (mut stalled, mut waited, mut jobs) = (0, 0, 0);
-    for (stalls, run) in on_all_cores(0..400, |seed| (case(seed).may_stall(), check(seed))) {
+    for (stalls, run) in
+        on_all_cores(0..400, |seed| (case(seed).may_stall(), check(seed, case(seed))))
+    {
         (0..8).for_each(|reason| drops[reason] += run.counters.drops[reason]);
         timeouts += run.counters.timeouts;
         stalled += u32::from(run.progress == Progress::Stopped && stalls);
@@ -283,5 +285,30 @@ fn random_scenarios_keep_every_packet_and_repeat() {
 #[test]
 #[ignore = "slow: 3000 scenarios"]
 fn many_random_scenarios() {
-    on_all_cores(1_000..4_000, |seed| drop(check(seed)));
+    on_all_cores(1_000..4_000, |seed| drop(check(seed, case(seed))));
+}
+
+/// A random scenario whose switches expel packets.
+fn expelling(seed: u64) -> Case {
+    let mut case = case(seed);
+    let policies = [
+        "{ kind = \"occamy\", alpha = [8, 0.25] }",
+        "{ kind = \"occamy\", alpha = 0.5, victim = \"longest\", bandwidth = 4 }",
+        "{ kind = \"occamy\", alpha = 0.25, preset = \"ns-3\" }",
+        "{ kind = \"occamy\", alpha = 0.5, preset = \"dpdk\", victim = \"longest\" }",
+    ];
+    let sharing = format!("sharing = {}", policies[seed as usize % policies.len()]);
+    let other = |line: &str| line.starts_with("sharing = ");
+    let lines = case.head.lines().map(|line| if other(line) { &sharing } else { line });
+    case.head = lines.collect::<Vec<_>>().join("\n");
+    case
+}
+
+#[test]
+fn packets_that_are_expelled_are_lost_once() {
+    let expelled = DropReason::ALL.iter().position(|reason| *reason == DropReason::Expelled);
+    let runs = on_all_cores(400..520, |seed| check(seed, expelling(seed)));
+    let lost: Vec<u64> = runs.iter().map(|run| run.counters.drops[expelled.unwrap()]).collect();
+    let (all, some) = (lost.iter().sum::<u64>(), lost.iter().filter(|lost| **lost > 0).count());
+    assert!(all > 800 && some > 20, "{all} in {some} runs");
 }

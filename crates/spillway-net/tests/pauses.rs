@@ -746,6 +746,13 @@ fn what_does_not_go_with_lossless_priorities_is_refused() {
             ),
             "switch.sharing.kind: \"lqd\" is not valid with sees = \"all\"",
         ),
+        (
+            refused(
+                "switch = { buffer = \"200KB\", pfc = { kind = \"dynamic\", sees = \"all\" }, \
+                 sharing = \"occamy\" }",
+            ),
+            "switch.sharing.kind: \"occamy\" is not valid with sees = \"all\" in `pfc`: it could expel",
+        ),
         (refused("nic = { receive_rate = \"1Gbps\" }"), "nic.receive_rate: it needs lossless"),
         (
             refused("nic = { receive_buffer = \"1MB\" }"),

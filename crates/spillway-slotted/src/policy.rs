@@ -3,15 +3,15 @@
 use crate::environment;
 use crate::generators::Setting;
 use spillway_settings::{ErrorKind, Section, SettingsError, nearest_name};
-use spillway_switch::sharing::SharingPolicy;
+use spillway_switch::sharing::{Sharing, SharingPolicy};
 use std::sync::Arc;
 
 /// Reads the policy with this id and makes it, for [`environment`]. Predictions, one for every
 /// arrival, replace the policy's oracle.
 ///
 /// # Errors
-/// If there is no such policy, or something is wrong with its keys. Also if there are predictions,
-/// but the policy asks no oracle.
+/// If there is no such policy, or something is wrong with its keys. Also if it expels packets, or if
+/// there are predictions, but the policy asks no oracle.
 pub fn read_policy(
     id: &str,
     section: &mut Section,
@@ -24,6 +24,10 @@ pub fn read_policy(
         return Err(ErrorKind::WrongValue.at("", problem).hint(nearest_name(id, ids)));
     }
     let policy = SharingPolicy::read(id, section, &environment(ports, buffer, seed))?;
+    if policy.expels() {
+        let problem = format!("{id} expels packets between arrivals, which slots do not have");
+        return Err(ErrorKind::Conflict.at("", problem));
+    }
     let Some(predictions) = predictions else { return Ok(policy) };
     policy.with_predictions(predictions.into()).ok_or_else(|| {
         let hint = format!("these ask an oracle: {}", that_ask_an_oracle().join(", "));
@@ -61,6 +65,12 @@ mod tests {
             refused("lqt", None),
             "there is no algorithm \"lqt\"\nhint: did you mean `lqd`?"
         );
+    }
+
+    #[test]
+    fn a_policy_that_expels_is_refused() {
+        let problem = "occamy expels packets between arrivals, which slots do not have";
+        assert_eq!(refused("occamy", None), problem);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Fate {
     pub average_occupancy: f64,
     /// When its fate became known; [`Time::MAX`] if it never did.
     pub known: Time,
-    /// Whether the sharing policy refused it or pushed it out; `None` if that is not known, because
+    /// Whether the sharing policy refused it, pushed it out or expelled it; `None` if that is not known, because
     /// it was lost for another reason or was still waiting at the end.
     pub lost: Option<bool>,
     /// The number of arrivals that it stands for.
@@ -125,7 +125,8 @@ impl Fates {
             | DropReason::OverThreshold
             | DropReason::OverDelay
             | DropReason::PushedOut
-            | DropReason::Predicted => Some(true),
+            | DropReason::Predicted
+            | DropReason::Expelled => Some(true),
             DropReason::QueueLimit
             | DropReason::Aqm
             | DropReason::LinkDown

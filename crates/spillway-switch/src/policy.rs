@@ -141,11 +141,13 @@ pub enum DropReason {
     OverDelay,
     /// It was lossless, and the headroom for it was full.
     Headroom,
+    /// It waited in a queue over the policy's limit.
+    Expelled,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 12] = [
         DropReason::BufferFull,
         DropReason::OverThreshold,
         DropReason::PushedOut,
@@ -157,6 +159,7 @@ impl DropReason {
         DropReason::Predicted,
         DropReason::OverDelay,
         DropReason::Headroom,
+        DropReason::Expelled,
     ];
 
     /// The name of this reason in results.
@@ -173,6 +176,7 @@ impl DropReason {
             DropReason::Predicted => "predicted",
             DropReason::OverDelay => "over_delay",
             DropReason::Headroom => "headroom",
+            DropReason::Expelled => "expelled",
         }
     }
 }

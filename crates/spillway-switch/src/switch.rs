@@ -7,6 +7,7 @@ mod audit;
 mod changing;
 mod deciding;
 mod dequeueing;
+mod expelling;
 mod in_order;
 mod losses;
 mod lossless;
@@ -90,6 +91,8 @@ pub struct PortFacts {
     pub watches_queues: bool,
     /// Whether packets that are already queued may be pushed out.
     pub pushes_out: bool,
+    /// Whether packets that are already queued may be expelled at any time.
+    pub expels: bool,
     /// Whether bytes are held until a transmission ends.
     pub holds_until_sent: bool,
     /// Whether the scheduler keeps an account for each queue. A queue that becomes empty loses its
@@ -171,6 +174,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     sizes: Box<[VecDeque<u32>]>,
     /// The state of lossless packets, if some packets are lossless.
     lossless: Option<Box<Lossless>>,
+    /// The moment of the next expulsion, if its owner knows of one.
+    expulsion: Option<Time>,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -223,6 +228,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             open_below: 0,
             managed_below: 0,
             lossless: lossless.map(Box::new),
+            expulsion: None,
         };
         switch.introduces = switch.sharing.knows_packets();
         switch.names_flows = switch.aqm.knows_flows();
@@ -295,6 +301,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 || self.scheduling.watches_in_time(),
             watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
             pushes_out: self.sharing.pushes_out(),
+            expels: self.sharing.expels(),
             holds_until_sent: self.releases_at_end(),
             schedules_by_account: self.scheduling.keeps_account(),
             is_strict: self.scheduling.is_strict(),

@@ -17,6 +17,7 @@ mod naive_fab;
 mod naive_fb;
 mod naive_follow_lqd;
 mod naive_mq_ecn;
+mod naive_occamy;
 mod naive_pfabric;
 mod naive_pie;
 mod naive_pred;

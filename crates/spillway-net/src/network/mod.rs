@@ -6,6 +6,7 @@
 mod audit;
 mod build;
 mod deadlock;
+mod expelling;
 mod failures;
 mod intake;
 mod nics;
@@ -249,8 +250,8 @@ impl Network {
     /// Called before a packet that has arrived at a switch is decided about, if the switch's
     /// timetable is due. Most switches let their deferred ports catch up, and the packet then goes
     /// its usual way. Other nodes have a timetable that is always due and handle every packet
-    /// apart: switches with lossless priorities, hosts that are slow to take in packets, and
-    /// switches whose ports choose after arrivals. So no check for these nodes is needed for every
+    /// apart: switches with lossless priorities, switches that expel packets, hosts that are slow to
+    /// take in packets, and switches whose ports choose after arrivals. So no check for these nodes is needed for every
     /// packet elsewhere. Returns whether the packet was handled apart.
     #[inline(never)]
     fn is_handled_apart(&mut self, line_id: u32, switch_id: u32, id: PacketId) -> bool {
@@ -261,6 +262,7 @@ impl Network {
         match self.lines[line_id as usize].end {
             End::SlowHost => self.queue_at_host(line_id, id),
             End::LosslessSwitch => self.forward_lossless(line_id, id),
+            End::ExpellingSwitch => self.forward_expelling(line_id, id),
             End::Switch | End::Host => self.queue_for_choice(line_id, id),
         }
         true

@@ -299,6 +299,7 @@ impl Network {
         if self.deadlocks.is_some() {
             self.look_behind_arrival(switch_id, port, (sent.is_none() && !lost).then_some(id));
         }
+        self.schedule_expulsion(self.now, switch_id);
     }
 
     /// A port of a switch with lossless priorities can send. It sends a packet that is not paused.

@@ -48,6 +48,7 @@ impl Network {
         if is_late {
             return self.choose_after_arrivals();
         }
+        self.mark_expelling();
         let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
         for line in of_hosts {
             line.waking =
@@ -90,6 +91,7 @@ impl Network {
         if lost {
             self.collect_lost(switch_id);
         }
+        self.schedule_expulsion(self.now, switch_id);
     }
 
     /// Lets a port with a backlog wait until it can send again.

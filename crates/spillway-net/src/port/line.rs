@@ -44,6 +44,8 @@ pub(crate) enum End {
     Host,
     /// A switch with lossless priorities.
     LosslessSwitch,
+    /// A switch that expels packets, without lossless priorities.
+    ExpellingSwitch,
     /// A host that takes in packets at a rate of its own.
     SlowHost,
 }

@@ -3,7 +3,7 @@
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
-//! | deferred | no event wakes a waiting port: its packets are sent when the next packet comes to its switch or NIC, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; a NIC has neither limit nor AQM; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
+//! | deferred | no event wakes a waiting port: its packets are sent when the next packet comes to its switch or NIC, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, none is expelled, and nothing must see them leave in time; a NIC has neither limit nor AQM; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | best in order | the same for the packets of a deferred port's best queue | strict priority over queues that send in order, and a switch's port as above; a NIC as above, whose queues are FIFO | neither a decision nor another packet can affect it once it is queued |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
@@ -45,6 +45,7 @@ impl Shortcuts {
             && !facts.is_traced
             && !facts.watches_in_time
             && !facts.can_be_paused
+            && !facts.expels
             && !is_attended
             && !has_events;
         let in_order = self.in_order
@@ -140,6 +141,7 @@ mod tests {
         watches_in_time: false,
         watches_queues: false,
         pushes_out: false,
+        expels: false,
         holds_until_sent: false,
         schedules_by_account: false,
         is_strict: false,
@@ -168,6 +170,7 @@ mod tests {
         assert_eq!(of(PortFacts { is_traced: true, ..strict }), (true, ByEvent));
         assert_eq!(of(PortFacts { can_be_paused: true, ..strict }), (true, Pausable));
         assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Deferred));
+        assert_eq!(of(PortFacts { expels: true, ..UNWATCHED }), (true, ByEvent));
         assert_eq!(of(PortFacts { chooses_packets: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
         assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));

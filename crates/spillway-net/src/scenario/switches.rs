@@ -305,9 +305,11 @@ impl SwitchSettings {
         }
         let made = sharing.make(&environment);
         check(&mut section, &made)?;
-        if made.pushes_out() && pfc.as_ref().is_some_and(PfcSettings::sees_all) {
+        let takes = made.pushes_out() || made.expels();
+        if takes && pfc.as_ref().is_some_and(PfcSettings::sees_all) {
+            let what = if made.expels() { "expel" } else { "push out" };
             let problem = format!(
-                "{:?} is not valid with sees = \"all\" in `pfc`: it could push out lossless packets",
+                "{:?} is not valid with sees = \"all\" in `pfc`: it could {what} lossless packets",
                 self.sharing.id
             );
             return Err(section.conflict("kind", problem));

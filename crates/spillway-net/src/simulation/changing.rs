@@ -110,6 +110,7 @@ impl Network {
         match fresh {
             Fresh::Sharing(switch, port, fresh) => {
                 self.switches[switch as usize].change_sharing(now, port, fresh);
+                self.schedule_expulsion(now, switch);
             }
             Fresh::Aqm(switch, port, fresh) => {
                 self.switches[switch as usize].change_aqm(now, port, fresh);

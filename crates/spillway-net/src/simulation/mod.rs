@@ -289,6 +289,7 @@ impl Simulation {
                 self.network.on_route_change(topology, events, id);
             }
             Kind::Choose => self.network.on_choice(id),
+            Kind::Expulsion => self.network.on_expulsion(id),
             Kind::Measure => self.on_measure(),
             Kind::Pause => self.network.on_pause(id),
             Kind::PauseEnd => self.network.on_pause_end(id),

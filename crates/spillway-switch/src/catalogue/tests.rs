@@ -116,6 +116,7 @@ const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("edt", "drain_packets", "7", ""),
     ("edt", "max_time", "\"7us\"", ""),
     ("pfabric", "limit", "\"9KB\"", ""),
+    ("occamy", "alpha", "[3.0, 4.0]", ""),
     ("ecn", "threshold", "\"7pkt\"", ""),
     ("red", "min", "\"7pkt\"", ""),
     ("red", "max", "\"77pkt\"", ""),

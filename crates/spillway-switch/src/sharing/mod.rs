@@ -12,6 +12,7 @@ mod fb;
 mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
+mod occamy;
 mod oracle;
 mod pfabric;
 mod quasi_pushout;
@@ -63,6 +64,25 @@ pub trait Sharing: Watch {
     fn pushes_out(&self) -> bool {
         false
     }
+
+    /// Whether it expels packets that wait, at times of its own choice.
+    fn expels(&self) -> bool {
+        false
+    }
+
+    /// The first moment, from now on, at which it may expel a packet; `None` if it will not. Only an
+    /// arrival or a new parameter may make it earlier. Packets that leave may not.
+    fn next_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<Time> {
+        None
+    }
+
+    /// This moment has come. The queue whose first packet is expelled, if one is: it has a packet.
+    fn expel(&mut self, _now: Time, _buffer: &Buffer) -> Option<QueueId> {
+        None
+    }
+
+    /// The packet that `expel` has chosen takes so many bytes.
+    fn on_expelled(&mut self, _size: u32) {}
 
     /// Whether it must know which packet arrives. If so, `introduce` is called before `admit`.
     fn knows_packets(&self) -> bool {
@@ -120,6 +140,7 @@ catalogue! {
         smartbuf::Smartbuf,
         enhanced_dynamic_thresholds::EnhancedDynamicThresholds,
         pfabric::PFabric,
+        occamy::Occamy,
     }
 }
 
@@ -137,6 +158,18 @@ impl Sharing for SharingPolicy {
     }
     fn pushes_out(&self) -> bool {
         each!(self, policy => policy.pushes_out())
+    }
+    fn expels(&self) -> bool {
+        each!(self, policy => policy.expels())
+    }
+    fn next_expulsion(&mut self, now: Time, buffer: &Buffer) -> Option<Time> {
+        each!(self, policy => policy.next_expulsion(now, buffer))
+    }
+    fn expel(&mut self, now: Time, buffer: &Buffer) -> Option<QueueId> {
+        each!(self, policy => policy.expel(now, buffer))
+    }
+    fn on_expelled(&mut self, size: u32) {
+        each!(self, policy => policy.on_expelled(size));
     }
     fn knows_packets(&self) -> bool {
         each!(self, policy => policy.knows_packets())
