@@ -20,6 +20,7 @@ class Reference(enum.StrEnum):
     aqm = "aqm"
     credence = "credence"
     linux = "linux"
+    occamy = "occamy"
     pfabric = "pfabric"
     pias = "pias"
     rdma = "rdma"

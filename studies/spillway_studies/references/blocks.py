@@ -506,6 +506,21 @@ def _linux_differs(document: Json) -> str:
     )
 
 
+# Occamy ------------------------------------------------------------------------------------------
+
+_PACKETS: Columns = {
+    "sharing": "scheme",
+    "list": _code("list"),
+    "queues": "queues",
+    "scheduler": "scheduler",
+    "runs": "runs",
+    "packets": "packets",
+    "expelled there": "expelled",
+    "another fate": "fates",
+    "another time": "times",
+}
+
+
 def _flows(path: str, heads: Columns) -> Callable[[Json], str]:
     return lambda document: _table(_rows(document, path), {**heads, **_AGREEMENT})
 
@@ -551,5 +566,6 @@ TABLES: Mapping[str, Mapping[str, Callable[[Any], str]]] = {
         "differences": _rdma_differences,
     },
     "linux": {"agreement": _linux_agreement, "differs": _linux_differs},
+    "occamy": {"packets": lambda found: _table(found["groups"], _PACKETS)},
 }
 """By reference and table."""

@@ -9,6 +9,7 @@ from spillway_studies.references.abm import abm
 from spillway_studies.references.aqm import aqm
 from spillway_studies.references.credence import credence
 from spillway_studies.references.linux import linux
+from spillway_studies.references.occamy import occamy
 from spillway_studies.references.pfabric import pfabric
 from spillway_studies.references.pias import pias
 from spillway_studies.references.rdma import rdma
@@ -30,6 +31,7 @@ REFERENCES: Mapping[str, tuple[Compare, Mapping[str, str]]] = {
     ),
     "credence": (credence, _NO_OTHERS),
     "linux": (linux, _NO_OTHERS | _ONE_WAY),
+    "occamy": (occamy, _NO_OTHERS | _ONE_WAY),
     "pfabric": (pfabric, _NO_OTHERS | _ONE_WAY),
     "pias": (pias, _NO_OTHERS),
     "rdma": (rdma, _NO_OTHERS | {"paths": "the paths of {name} are known"}),

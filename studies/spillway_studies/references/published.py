@@ -25,6 +25,7 @@ COMMANDS = {
         "pias": " --paths 10 --differences",
         "rdma": " --differences",
         "linux": "",
+        "occamy": "",
     }.items()
 }
 """What is run of each reference, in the order of the page."""

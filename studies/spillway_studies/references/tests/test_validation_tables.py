@@ -239,6 +239,13 @@ LINUX = {
                            row(0, 2.0, 2.0, 0.0, name="drops")]},
     "bounds": BOUNDS,
 }  # fmt: skip
+OCCAMY = {
+    "groups": [
+        {"scheme": "RR", "list": "fix", "queues": 1, "scheduler": "-", "runs": 9, "packets": 9_000,
+         "expelled": 1_234, "fates": 0, "times": 2},
+    ],
+    "bounds": BOUNDS,
+}  # fmt: skip
 DOCUMENTS = {
     "credence": CREDENCE,
     "abm": ABM,
@@ -247,6 +254,7 @@ DOCUMENTS = {
     "pias": PIAS,
     "rdma": RDMA,
     "linux": LINUX,
+    "occamy": OCCAMY,
 }
 SLOWDOWNS = "50: reference, ours | 95: reference, ours | 99: reference, ours |"
 
@@ -423,6 +431,11 @@ EXPECTED = {
         "| setting |  | Linux | ours | difference | verdict |",
         "| `pie_reno` | drops | 0 | 1.5 | - | differs |",
         "| `pie_cubic` | p99 of transfers | 4 | 3 | -25.0% | undecided |",
+    ],
+    ("occamy", "packets"): [
+        "| sharing | list | queues | scheduler | runs | packets | expelled there | another fate "
+        "| another time |",
+        "| RR | `fix` | 1 | - | 9 | 9,000 | 1,234 | 0 | 2 |",
     ],
 }  # fmt: skip
 
