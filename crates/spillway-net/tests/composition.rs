@@ -120,6 +120,17 @@ fn limits_of_ports_and_of_delays_are_warned_of_under_strict_priority() {
 }
 
 #[test]
+fn credence_that_pushes_nothing_out_is_warned_of_under_strict_priority() {
+    let always = |more: &str| {
+        format!("sharing = {{ kind = \"credence\", oracle = \"always-accept\"{more} }}")
+    };
+    only_under_strict(&always(""), "push_out = true takes that room back");
+    only_under_strict(&always(", thresholds = \"code\""), "push_out = true takes that room back");
+    let switch = format!("scheduling = \"strict\", {}", always(", push_out = true"));
+    assert_eq!(at_switch(&switch, APART, &[]), [""; 0]);
+}
+
+#[test]
 fn first_bytes_in_several_levels_are_warned_of() {
     let told = |sharing: &str, tagging: &str, priorities: &[u8]| {
         let warnings =
@@ -155,7 +166,7 @@ const LEVELS: [&str; 5] = [
     "switch.scheduling=strict",
     "nic.queues=8",
     "transport.tagging={ kind = 'pias', thresholds = ['10KB', '100KB'] }",
-    "switch.sharing=credence",
+    "switch.sharing={ kind = 'credence', push_out = true }",
 ];
 
 #[test]

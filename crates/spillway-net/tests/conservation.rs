@@ -288,27 +288,43 @@ fn many_random_scenarios() {
     on_all_cores(1_000..4_000, |seed| drop(check(seed, case(seed))));
 }
 
-/// A random scenario whose switches expel packets.
-fn expelling(seed: u64) -> Case {
+/// A random scenario whose switches have one of these lines in place of the one with the same key.
+fn with_one_of(seed: u64, lines: &[&str]) -> Case {
     let mut case = case(seed);
-    let policies = [
-        "{ kind = \"occamy\", alpha = [8, 0.25] }",
-        "{ kind = \"occamy\", alpha = 0.5, victim = \"longest\", bandwidth = 4 }",
-        "{ kind = \"occamy\", alpha = 0.25, preset = \"ns-3\" }",
-        "{ kind = \"occamy\", alpha = 0.5, preset = \"dpdk\", victim = \"longest\" }",
-    ];
-    let sharing = format!("sharing = {}", policies[seed as usize % policies.len()]);
-    let other = |line: &str| line.starts_with("sharing = ");
-    let lines = case.head.lines().map(|line| if other(line) { &sharing } else { line });
+    let other = lines[seed as usize % lines.len()];
+    let key = other.split(' ').next().expect("a key");
+    let is_it = |line: &str| line.split(' ').next() == Some(key);
+    let lines = case.head.lines().map(|line| if is_it(line) { other } else { line });
     case.head = lines.collect::<Vec<_>>().join("\n");
     case
 }
 
+/// Policies that expel packets.
+const EXPELLING: [&str; 4] = [
+    "sharing = { kind = \"occamy\", alpha = [8, 0.25] }",
+    "sharing = { kind = \"occamy\", alpha = 0.5, victim = \"longest\", bandwidth = 4 }",
+    "sharing = { kind = \"occamy\", alpha = 0.25, preset = \"ns-3\" }",
+    "sharing = { kind = \"occamy\", alpha = 0.5, preset = \"dpdk\", victim = \"longest\" }",
+];
+
+/// Variants that go beyond what was published.
+const EXTRAS: [&str; 1] = [
+    "sharing = { kind = \"credence\", oracle = \"random\", drop_probability = 0.1, push_out = true }",
+];
+
 #[test]
 fn packets_that_are_expelled_are_lost_once() {
     let expelled = DropReason::ALL.iter().position(|reason| *reason == DropReason::Expelled);
-    let runs = on_all_cores(400..520, |seed| check(seed, expelling(seed)));
+    let runs = on_all_cores(400..520, |seed| check(seed, with_one_of(seed, &EXPELLING)));
     let lost: Vec<u64> = runs.iter().map(|run| run.counters.drops[expelled.unwrap()]).collect();
     let (all, some) = (lost.iter().sum::<u64>(), lost.iter().filter(|lost| **lost > 0).count());
     assert!(all > 800 && some > 20, "{all} in {some} runs");
+}
+
+#[test]
+fn what_goes_beyond_publications_keeps_every_packet() {
+    let runs = on_all_cores(520..640, |seed| check(seed, with_one_of(seed, &EXTRAS)));
+    let pushed_out = DropReason::ALL.iter().position(|reason| *reason == DropReason::PushedOut);
+    let lost: u64 = runs.iter().map(|run| run.counters.drops[pushed_out.unwrap()]).sum();
+    assert!(lost > 100, "{lost} pushed out");
 }

@@ -216,6 +216,24 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
     }
 }
 
+/// What an oracle that accepts everything lets in is what LQD does, as long as queues are LQD's.
+#[test]
+fn credence_that_pushes_out_and_expects_no_drop_is_lqd() {
+    let credence = "{ kind = \"credence\", oracle = \"always-accept\", push_out = true }";
+    let mut pushed_out = 0;
+    for (name, scenario) in SCENARIOS {
+        for queues in ["scheduling = \"fifo\"", "queues_per_port = 3\nscheduling = \"strict\""] {
+            let with = |sharing: &str| {
+                run_with(scenario, &format!("buffer = \"20KB\"\n{queues}\nsharing = {sharing}"))
+            };
+            let (lqd, credence) = (with("\"lqd\""), with(credence));
+            assert!(lqd.flows == credence.flows, "{name}, {queues}");
+            pushed_out += credence.counters.drops[DropReason::PushedOut as usize];
+        }
+    }
+    assert!(pushed_out > 100, "{pushed_out} pushed out");
+}
+
 #[test]
 fn flows_that_are_not_short_are_held_to_dynamic_thresholds() {
     for (name, scenario) in SCENARIOS {

@@ -346,6 +346,16 @@ impl Section {
         value.as_bool().ok_or_else(|| self.wrong(key, &value, &Takes::Flag))
     }
 
+    /// A flag for what goes beyond a publication. Unless it is set, it is not written out, so that
+    /// what was resolved before there was such a key stays as it is.
+    pub fn extra_flag(&mut self, key: &'static str, meaning: &'static str) -> Result<bool> {
+        let is_set = self.flag(key, false, meaning)?;
+        if !is_set {
+            self.leave_out(key);
+        }
+        Ok(is_set)
+    }
+
     /// A line of text that is not blank. An empty default means that a value must be given.
     pub fn text(
         &mut self,

@@ -40,6 +40,7 @@ fn a_key_of_another_setting_is_refused() {
         ("smartbuf", "quantile = 0.5", "quantile", "estimate = \"quantile\""),
         ("smartbuf", "variant = \"printed\"\nfloor = \"dt\"", "floor", "variant = \"text\""),
         ("credence", "thresholds = \"code\"\ntie = \"x\"", "tie", "thresholds = \"lqd\""),
+        ("credence", "thresholds = \"code\"\npush_out = true", "push_out", "thresholds = \"lqd\""),
         ("credence", "trace = \"x\"", "trace", "oracle = \"trace\""),
         ("blind-trust", "drop_probability = 1", "drop_probability", "oracle = \"random\""),
         ("blind-trust", "oracle = \"random\"\nmodel = \"x\"", "model", "oracle = \"forest\""),

@@ -7,7 +7,9 @@ use spillway_settings::{Table, Value};
 use spillway_switch::Policy;
 use spillway_switch::aqm::Pred;
 use spillway_switch::scheduling::{SchedulingParams, StrictPriority};
-use spillway_switch::sharing::{Cbm, EnhancedDynamicThresholds, Fab, SharingParams, Smartbuf};
+use spillway_switch::sharing::{
+    Cbm, Credence, EnhancedDynamicThresholds, Fab, SharingParams, Smartbuf,
+};
 use spillway_transport::Transport;
 use std::collections::BTreeSet;
 
@@ -19,6 +21,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         let mut found = numbers_for_acks(&place);
         found.extend(limits_of_ports(&place));
         found.extend(limited_delays(&place));
+        found.extend(room_for_better(&place));
         found.extend(first_bytes_of_levels(&place, scenario));
         found.extend(marks_of_ports(&place));
         found.extend(foreign_models(&place, scenario));
@@ -145,6 +148,19 @@ fn limited_delays(place: &Place) -> Option<String> {
             "{path}: CBM drops packets that have waited for long, and under \"strict\" worse queues \
              wait as long as better ones send, so they may lose far more than the buffer makes them; \
              give their queue classes a larger alpha, or serve queues in turn (\"rr\")"
+        )
+    })
+}
+
+/// A warning if worse queues keep the room that Longest Queue Drop would take back for better ones.
+fn room_for_better(place: &Place) -> Option<String> {
+    let (path, parameters) = place.policy("sharing");
+    let takes_back = parameters.get("push_out").and_then(Value::as_bool) == Some(true);
+    (place.tier.policies()[0] == Credence::ID && place.is_strict() && !takes_back).then(|| {
+        format!(
+            "{path}: Credence pushes nothing out, and under \"strict\" worse queues send nothing as long as \
+             better ones do, so what they hold over their thresholds may fill the buffer; push_out = true \
+             takes that room back"
         )
     })
 }

@@ -17,6 +17,14 @@
 //! q_i: `buffer.bytes(queue)`, s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`,
 //! N: the number of ports.
 //!
+//! # With push-out
+//! The paper's switch cannot push out. With `push_out = true` a packet is tested although Q + s > B.
+//! The safeguard, which admits what fits, then says nothing about it. If T and the oracle let it in,
+//! the longest of the queues with q_j > T_j loses its last packet until Q + s <= B. If there is none,
+//! it is the queue that LQD would choose; if that is the arrival's own, the arrival is refused. With
+//! an oracle that accepts all packets this is LQD: its queues are the thresholds, and a queue is over
+//! its own as soon as LQD pushes a packet out of it.
+//!
 //! # Departures from the paper
 //! The paper counts packets of one size in time slots; here the thresholds are the queues of a
 //! virtual switch with the same ports, scheduling and sizes, as under FollowLQD. Acks and other
@@ -31,7 +39,8 @@
 //! `sharing_counts` of the summary counts the arrivals that were `exempt`, refused for a full
 //! buffer (`buffer_full`), admitted by the `safeguard`, or refused over the `threshold`, and the
 //! predictions about the others (`oracle_accepts`, `oracle_drops`), of which `oracle_flips` were
-//! flipped. The virtual switch knows what LQD did with the packets that the oracle was consulted
+//! flipped. With `push_out` only arrivals for which no queue made room were refused for a full
+//! buffer; those that were tested before are counted there as well. The virtual switch knows what LQD did with the packets that the oracle was consulted
 //! about. With a drop as a positive, these are `true_positives`, `false_positives`,
 //! `true_negatives` and `false_negatives`; packets that it still holds at the end are in none of
 //! them. The authors' thresholds know no outcomes.
@@ -53,7 +62,9 @@
 //! priorities, or of how senders answer. A run warns if its queues, scheduler, taggers, transports,
 //! recoveries or sizes of flows are none of those that the model's file records; train a model for
 //! such a scenario (docs/oracles.md). The thresholds follow the scenario by themselves: the virtual
-//! LQD has the run's queues and scheduler. Where a tagger puts data into the queue of acks (`acks =
+//! LQD has the run's queues and scheduler. But under strict priority LQD takes room from worse
+//! queues, which then hold more than their thresholds for as long as better ones send, and fill the
+//! buffer for those; `push_out` takes that room back. Where a tagger puts data into the queue of acks (`acks =
 //! "with-first"`), acks are tested like data, whatever `exempt_acks` says.
 //!
 //! # Validation
@@ -62,7 +73,8 @@
 //! it makes the same decisions, and the same counts of right and wrong predictions, as a second,
 //! naive implementation with a virtual LQD of its own, on thousands of random arrivals
 //! (`tests/naive_follow_lqd.rs`); in slots, as Algorithm 1, line by line
-//! (`tests/naive_credence_slots.rs`). With the program's thresholds it makes the same decisions as
+//! (`tests/naive_credence_slots.rs`). With `push_out` and an oracle that accepts all packets, flows are
+//! those of LQD (`tests/null.rs` of spillway-net). With the program's thresholds it makes the same decisions as
 //! a third implementation (`tests/naive_credence_code.rs`). With these, packets lost to a failing
 //! link do not change the thresholds, since they are no departures.
 //!
@@ -74,12 +86,13 @@ use super::oracle::{Oracle, OracleParams};
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
 use super::{Count, FollowLqd, Sharing};
-use crate::buffer::{Buffer, QueueId};
+use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::policy::{Admission, Arrival, DropReason, Watch};
+use crate::policy::{Admission, Arrival, DropReason, Victim, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The source of the thresholds, and the oracle.
@@ -94,6 +107,8 @@ pub struct CredenceParams {
     /// How the virtual LQD finds the longest queue; `None` for the thresholds of the authors'
     /// program.
     lqd: Option<VictimRule>,
+    /// Whether queues over their thresholds make room for a packet that is let in.
+    pushes_out: bool,
 }
 
 /// Follows LQD with an oracle's help.
@@ -107,6 +122,10 @@ pub struct Credence {
     /// A queue that had this length when one was last searched for, if there was one.
     long: Option<QueueId>,
     exempt: Option<u8>,
+    /// How the queue that makes room is found where none is over its threshold, if any makes room.
+    victims: Option<VictimRule>,
+    /// Whether the arrival has been let in, and a packet has just been pushed out for it.
+    makes_room: bool,
     counts: Counts,
 }
 
@@ -179,14 +198,16 @@ impl Policy for Credence {
         let lqd = if is_lqd {
             Some(VictimRule::read(section)?)
         } else {
-            section.needs("thresholds = \"lqd\"", &["count_arrival", "tie"])?;
+            section.needs("thresholds = \"lqd\"", &["count_arrival", "tie", "push_out"])?;
             None
         };
-        Ok(CredenceParams { oracle, has_safeguard, exempt, lqd })
+        let meaning = "whether queues over their thresholds make room for a packet that is let in";
+        let pushes_out = is_lqd && section.extra_flag("push_out", meaning)?;
+        Ok(CredenceParams { oracle, has_safeguard, exempt, lqd, pushes_out })
     }
 
     fn new(params: &CredenceParams, environment: &Environment) -> Self {
-        let &CredenceParams { ref oracle, has_safeguard, exempt, lqd } = params;
+        let &CredenceParams { ref oracle, has_safeguard, exempt, lqd, pushes_out } = params;
         let (capacity, ports) = (environment.capacity, environment.port_rates.len().max(1) as u64);
         let (thresholds, share) = match lqd {
             Some(rule) => {
@@ -205,6 +226,8 @@ impl Policy for Credence {
             share,
             long: None,
             exempt,
+            victims: lqd.filter(|_| pushes_out),
+            makes_room: false,
             counts: Counts::default(),
         }
     }
@@ -248,6 +271,72 @@ impl Credence {
         }
     }
 
+    /// Whether a packet may join its queue, if it fits or room is made for it.
+    fn test(
+        &mut self,
+        arrival: &Arrival,
+        threshold: u64,
+        fits: bool,
+        buffer: &Buffer,
+    ) -> Admission {
+        if self.exempt == Some(arrival.queue_class) {
+            self.counts.exempt += 1;
+            return Admission::Admit;
+        }
+        if fits && self.has_safeguard && self.is_safe(buffer) {
+            self.counts.safeguard += 1;
+            return Admission::Admit;
+        }
+        let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
+        if length > threshold {
+            self.counts.threshold += 1;
+            return Admission::Drop(DropReason::OverThreshold);
+        }
+        if self.predicts_drop(arrival, buffer) {
+            self.counts.oracle_drops += 1;
+            return Admission::Drop(DropReason::Predicted);
+        }
+        self.counts.oracle_accepts += 1;
+        Admission::Admit
+    }
+
+    /// A packet that was let in joins its queue, or another packet makes room for it first.
+    #[cold]
+    fn make_room(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        self.makes_room = false;
+        if u64::from(arrival.size) <= buffer.free() {
+            return Admission::Admit;
+        }
+        let Some(queue) = self.victim(arrival, buffer) else {
+            self.counts.buffer_full += 1;
+            return Admission::Drop(DropReason::BufferFull);
+        };
+        self.makes_room = true;
+        self.oracle.on_release(arrival.now, queue, buffer);
+        Admission::PushOut(Victim::Tail(queue))
+    }
+
+    /// The longest of the queues with q > T, or else LQD's choice, if that is not the arrival's own.
+    fn victim(&mut self, arrival: &Arrival, buffer: &Buffer) -> Option<QueueId> {
+        let (Some(rule), Thresholds::Lqd(shadow)) = (self.victims, &mut self.thresholds) else {
+            return None;
+        };
+        let port = buffer.port_of(arrival.queue);
+        let is_over = |&(queue, length): &(QueueId, Length)| {
+            // LQD has just looked at the arrival's own port; since then it may have sent the arrival.
+            if buffer.port_of(queue) != port {
+                shadow.look_at(arrival.now, queue);
+            }
+            length.packets > 0 && length.bytes > shadow.bytes(queue)
+        };
+        let over = buffer.queues_but(self.exempt).filter(is_over);
+        let over = over.max_by_key(|&(queue, length)| (length.bytes, Reverse(queue)));
+        let (lengths, per_port) = (buffer.queues(), buffer.queues_per_port());
+        let by_lqd = || rule.longest(lengths, per_port, self.exempt, arrival.queue, arrival.size);
+        let victim = over.map(|(queue, _)| queue).or_else(by_lqd);
+        victim.filter(|&queue| queue != arrival.queue && buffer.packets(queue) > 0)
+    }
+
     /// Whether LQD would drop the packet, according to the oracle.
     fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let drops = self.oracle.predicts_drop(arrival, buffer);
@@ -277,36 +366,28 @@ impl Watch for Credence {
 }
 
 impl Sharing for Credence {
+    fn pushes_out(&self) -> bool {
+        self.victims.is_some()
+    }
+
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        if self.makes_room {
+            return self.make_room(arrival, buffer);
+        }
         let threshold = match &mut self.thresholds {
             Thresholds::Lqd(shadow) => shadow.on_arrival(arrival).into(),
             Thresholds::Code(code) => code.on_arrival(arrival),
         };
         self.oracle.on_arrival(arrival, buffer);
-        let counts = &mut self.counts;
-        if u64::from(arrival.size) > buffer.free() {
-            counts.buffer_full += 1;
+        let fits = u64::from(arrival.size) <= buffer.free();
+        if !fits && self.victims.is_none() {
+            self.counts.buffer_full += 1;
             return Admission::Drop(DropReason::BufferFull);
         }
-        if self.exempt == Some(arrival.queue_class) {
-            counts.exempt += 1;
-            return Admission::Admit;
+        match self.test(arrival, threshold, fits, buffer) {
+            Admission::Admit if !fits => self.make_room(arrival, buffer),
+            tested => tested,
         }
-        if self.has_safeguard && self.is_safe(buffer) {
-            self.counts.safeguard += 1;
-            return Admission::Admit;
-        }
-        let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        if length > threshold {
-            self.counts.threshold += 1;
-            return Admission::Drop(DropReason::OverThreshold);
-        }
-        if self.predicts_drop(arrival, buffer) {
-            self.counts.oracle_drops += 1;
-            return Admission::Drop(DropReason::Predicted);
-        }
-        self.counts.oracle_accepts += 1;
-        Admission::Admit
     }
 
     fn knows_packets(&self) -> bool {
@@ -495,6 +576,33 @@ mod tests {
         // 7,000, and the last three.
         let counted: Vec<u64> = credence.counters().iter().map(|(_, n)| *n).collect();
         assert_eq!(counted[..7], [0, 1, 3, 1, 9, 0, 0]);
+    }
+
+    #[test]
+    fn queues_over_their_thresholds_make_room() {
+        // One packet is sent at once. Eight wait, here and under LQD: T_0 = 8,000.
+        let text = "oracle = \"always-accept\"\npush_out = true";
+        let (mut credence, mut buffer) = with(text);
+        assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
+        assert_eq!(burst(&mut credence, &mut buffer, 0, 8), [Admission::Admit; 8]);
+        // LQD refuses a ninth: 9,000 > 8,000.
+        assert_eq!(one(&mut credence, &buffer, 0), OVER);
+        // For one at port 1 LQD pushes a packet out: T_0 = 7,000 < 8,000, and so does this one. It is
+        // asked again when the packet has gone.
+        let from = |queue| Admission::PushOut(Victim::Tail(queue));
+        assert_eq!(one(&mut credence, &buffer, 1), from(0));
+        buffer.subtract(0, 1_000);
+        assert_eq!(one(&mut credence, &buffer, 1), Admission::Admit);
+        buffer.add(1, 1_000);
+        // Where the real port 1 still holds that packet, LQD has sent it, and takes one for it: T_1 =
+        // 1,000, and 2,000 > 1,000. At port 2, queue 0 makes room: 7,000 > T_0 = 6,000 again.
+        assert_eq!(one(&mut credence, &buffer, 1), OVER);
+        assert_eq!(credence.threshold_of(1), 1_000);
+        assert_eq!(credence.threshold_of(0), 7_000);
+        assert_eq!(one(&mut credence, &buffer, 2), from(0));
+        assert_eq!(credence.threshold_of(0), 6_000);
+        let counted: Vec<u64> = credence.counters().iter().map(|(_, n)| *n).collect();
+        assert_eq!(counted[..7], [0, 0, 3, 2, 8, 0, 0]);
     }
 
     #[test]

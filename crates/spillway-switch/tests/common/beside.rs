@@ -16,6 +16,11 @@ pub trait Naive {
     /// The switch has made this decision about an arrival, which is not in its queue yet.
     fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked;
 
+    /// The queues whose last packets are lost for the arrival that was checked last, in order.
+    fn victims(&mut self) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// The size of the largest arrival that would be admitted now.
     fn room(&self, arrival: &Given, queues: &Queues) -> u64;
 
@@ -100,6 +105,11 @@ impl Queues {
     /// The number of packets that wait in a queue.
     pub fn packets(&self, queue: usize) -> usize {
         self.lists[queue].len()
+    }
+
+    /// Takes out the last packet of a queue. Returns its number.
+    pub fn lose_last(&mut self, queue: usize) -> Option<usize> {
+        self.lists[queue].pop_back().map(|(number, _)| number)
     }
 
     /// The bytes of a queue, including those in transmission if they are held.
@@ -316,8 +326,13 @@ impl Beside {
         let decision = decisions[0];
         prop_assert_eq!(decision.queue as usize, given.queue);
         rule.check(&given, &decision, &self.queues)?;
-        let lost: Vec<(usize, DropReason)> =
+        let mut lost: Vec<(usize, DropReason)> =
             decision.dropped.iter().map(|&reason| (number, reason)).collect();
+        for queue in rule.victims() {
+            let number = self.queues.lose_last(queue).expect("a queue that holds a packet");
+            lost.push((number, DropReason::PushedOut));
+        }
+        lost.sort_unstable();
         prop_assert_eq!(self.real.take_lost(), lost);
         if decision.dropped.is_some() {
             return Ok(());
