@@ -308,8 +308,9 @@ const EXPELLING: [&str; 4] = [
 ];
 
 /// Variants that go beyond what was published.
-const EXTRAS: [&str; 1] = [
+const EXTRAS: [&str; 2] = [
     "sharing = { kind = \"credence\", oracle = \"random\", drop_probability = 0.1, push_out = true }",
+    "sharing = { kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, limit = \"queue\" }",
 ];
 
 #[test]

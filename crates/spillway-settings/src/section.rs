@@ -356,6 +356,20 @@ impl Section {
         Ok(is_set)
     }
 
+    /// As [`Section::extra_flag`], with names of which the first stands for what was published.
+    pub fn extra_choice<T: Clone>(
+        &mut self,
+        key: &'static str,
+        options: &[(&str, T)],
+        meaning: &'static str,
+    ) -> Result<T> {
+        let chosen = self.choice(key, options, meaning)?;
+        if self.resolved.get(key).and_then(Value::as_str) == Some(options[0].0) {
+            self.leave_out(key);
+        }
+        Ok(chosen)
+    }
+
     /// A line of text that is not blank. An empty default means that a value must be given.
     pub fn text(
         &mut self,

@@ -244,7 +244,7 @@ impl Naive for Edt<'_> {
         self.has(now, port, queues.port_packets(port) - 1);
     }
 
-    fn is_cut(&mut self, now: u64, port: usize, _bytes: u64, _queues: &Queues) {
+    fn is_cut(&mut self, now: u64, port: usize, _bytes: &[u64], _queues: &Queues) {
         let is_lifted = self.uncontrolled_ps(now, port).is_some();
         self.has(now, port, 0);
         self.counts.count("cut in a burst", is_lifted && self.ports[port].burst.is_none());

@@ -150,7 +150,7 @@ impl Naive for Fb<'_> {
         self.counts.count("none waits, but held", packets == 0 && bytes > 0 && before);
     }
 
-    fn is_cut(&mut self, _now: u64, port: usize, _bytes: u64, queues: &Queues) {
+    fn is_cut(&mut self, _now: u64, port: usize, _bytes: &[u64], queues: &Queues) {
         queues.of_port(port).for_each(|queue| self.note(queue, None, queues));
     }
 }

@@ -33,6 +33,29 @@ impl Setup {
         Settings { sharing: ("smartbuf", self.keys.text()), ..self.switch.clone() }
     }
 
+    fn is_by_queue(&self) -> bool {
+        self.keys.is_by_queue == Some(true)
+    }
+
+    /// Where a queue's bursts are: at its port, or in itself.
+    fn place(&self, queue: usize) -> usize {
+        if self.is_by_queue() { queue } else { queue / self.switch.queues_per_port }
+    }
+
+    /// The port of such a place.
+    fn port(&self, place: usize) -> usize {
+        if self.is_by_queue() { place / self.switch.queues_per_port } else { place }
+    }
+
+    /// The bytes at a queue's place.
+    fn held(&self, queue: usize, queues: &Queues) -> u64 {
+        if self.is_by_queue() {
+            queues.bytes(queue)
+        } else {
+            queues.port_bytes(queue / queues.per_port)
+        }
+    }
+
     /// The rate of a port in Gbps.
     fn rate(&self, port: usize) -> u64 {
         self.switch.rates[port % self.switch.rates.len()]
@@ -46,7 +69,7 @@ impl Setup {
     }
 }
 
-/// What a port held after a packet had left it.
+/// What a place, a port or a queue, held after a packet had left the port.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     time: u64,
@@ -57,21 +80,21 @@ struct Sample {
     lost: u64,
 }
 
-/// A port's state, in the rule's words.
+/// A place's state, in the rule's words.
 #[derive(Clone, Debug, Default)]
-struct Port {
+struct Place {
     /// The sample at which the last burst ended.
     before: Option<Sample>,
     /// The samples since then.
     samples: Vec<Sample>,
     lost: Vec<u64>,
-    /// The port's limit since the last departure.
+    /// Its limit since the last departure.
     limit: Option<u64>,
     /// The limit when the burst was detected.
     first: Option<Option<u64>>,
 }
 
-impl Port {
+impl Place {
     /// The smoothed gradient at a sample, computed from the beginning of its train.
     fn gradient(&self, sample: usize, past: f64) -> f64 {
         let all: Vec<Sample> = self.before.iter().chain(&self.samples).copied().collect();
@@ -95,7 +118,7 @@ impl Port {
     }
 }
 
-/// A port's state, in the words of Algorithm 1.
+/// A place's state, in the words of Algorithm 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lines {
     gradient_prev: f64,
@@ -118,7 +141,7 @@ struct Learned {
 
 struct Smartbuf<'a> {
     setup: &'a Setup,
-    ports: Vec<Port>,
+    places: Vec<Place>,
     lines: Vec<Lines>,
     learned: Vec<Learned>,
     /// The most bursts that were ever known at the same time.
@@ -130,11 +153,12 @@ struct Smartbuf<'a> {
 
 impl<'a> Smartbuf<'a> {
     fn new(setup: &'a Setup) -> Smartbuf<'a> {
-        let ports = setup.switch.ports;
+        let last = setup.switch.ports * setup.switch.queues_per_port - 1;
+        let places = setup.place(last) + 1;
         Smartbuf {
             setup,
-            ports: vec![Port::default(); ports],
-            lines: vec![Lines::default(); ports],
+            places: vec![Place::default(); places],
+            lines: vec![Lines::default(); places],
             learned: Vec::new(),
             most: 0,
             looked_at: 0,
@@ -143,11 +167,11 @@ impl<'a> Smartbuf<'a> {
     }
 
     fn predicted(&self, queue: usize) -> Option<u64> {
-        let port = queue / self.setup.switch.queues_per_port;
+        let place = self.setup.place(queue);
         if self.setup.keys.is_printed {
-            self.lines[port].port_buf_threshold
+            self.lines[place].port_buf_threshold
         } else {
-            self.ports[port].limit
+            self.places[place].limit
         }
     }
 
@@ -264,20 +288,20 @@ impl<'a> Smartbuf<'a> {
     }
 
     /// A packet leaves a port, which then holds `bytes` bytes.
-    fn leaves_text(&mut self, number: usize, now: u64, bytes: u64, sent: u64) {
+    fn leaves_text(&mut self, place: usize, now: u64, bytes: u64, sent: u64) {
         let keys = &self.setup.keys;
         let past = keys.smoothing.map_or(0.75, |(over, under)| over as f64 / under as f64);
         let capacity = self.setup.switch.capacity;
-        let port = &mut self.ports[number];
-        let lost = port.lost.iter().sum();
-        port.samples.push(Sample { time: now, bytes, sent, lost });
+        let state = &mut self.places[place];
+        let lost = state.lost.iter().sum();
+        state.samples.push(Sample { time: now, bytes, sent, lost });
         let gradients: Vec<f64> =
-            (0..port.samples.len()).map(|sample| port.gradient(sample, past)).collect();
-        let max = port.samples.iter().map(|sample| sample.bytes).max().unwrap();
-        let is_in_train = port.samples.len() > 1 && *gradients.last().unwrap() != 0.0;
+            (0..state.samples.len()).map(|sample| state.gradient(sample, past)).collect();
+        let max = state.samples.iter().map(|sample| sample.bytes).max().unwrap();
+        let is_in_train = state.samples.len() > 1 && *gradients.last().unwrap() != 0.0;
         let is_large = |bytes: u64| keys.is_large(bytes, capacity);
         let of_first = |is: &dyn Fn(u64) -> bool| {
-            let sample = port.samples.iter().position(|sample| is(sample.bytes));
+            let sample = state.samples.iter().position(|sample| is(sample.bytes));
             sample.map(|sample| gradients[sample])
         };
         let at_max = of_first(&|bytes| bytes == max).unwrap();
@@ -293,19 +317,20 @@ impl<'a> Smartbuf<'a> {
                     _ => peak,
                 };
                 // If an earlier limit is kept, nothing is looked up, and so nothing is forgotten.
-                let first = self.ports[number].first;
+                let first = self.places[place].first;
                 let kept = first.filter(|_| self.setup.keys.is(|keys| keys.looks_once));
-                let limit = kept.unwrap_or_else(|| self.predict(now, number, gradient));
+                let limit =
+                    kept.unwrap_or_else(|| self.predict(now, self.setup.port(place), gradient));
                 self.counts.count("kept from detection", kept.is_some_and(|kept| kept.is_some()));
                 self.counts.count("kept that nothing was known", kept == Some(None));
-                self.ports[number].first.get_or_insert(limit);
-                self.ports[number].limit = limit;
+                self.places[place].first.get_or_insert(limit);
+                self.places[place].limit = limit;
             }
             return;
         }
-        let sample = *port.samples.last().unwrap();
-        let wanted = port.samples.iter().map(|sample| sample.bytes + sample.lost).max().unwrap();
-        *port = Port { before: Some(sample), ..Port::default() };
+        let sample = *state.samples.last().unwrap();
+        let wanted = state.samples.iter().map(|sample| sample.bytes + sample.lost).max().unwrap();
+        *state = Place { before: Some(sample), ..Place::default() };
         self.counts.count("ends and is no burst", !is_large(max));
         if !is_large(max) {
             return;
@@ -318,25 +343,25 @@ impl<'a> Smartbuf<'a> {
         let counts_lost = keys.counts_lost == Some(true);
         self.counts.count("wanted more than it held", counts_lost && wanted > max);
         self.counts.count("other keys", at_max != peak && at_detection != Some(peak));
-        self.learn(now, number, gradient, if counts_lost { wanted } else { max });
+        self.learn(now, self.setup.port(place), gradient, if counts_lost { wanted } else { max });
     }
 
     /// Lines 8 to 33 of Algorithm 1.
-    fn leaves_printed(&mut self, number: usize, t: u64, qlen: u64) {
-        let Lines { gradient_prev, qlen_prev, t_prev, .. } = self.lines[number];
+    fn leaves_printed(&mut self, place: usize, t: u64, qlen: u64) {
+        let Lines { gradient_prev, qlen_prev, t_prev, .. } = self.lines[place];
         // At least one picosecond, so that nothing is divided by zero.
         let seconds = if t == t_prev { 1.0 / 1e12 } else { (t - t_prev) as f64 / 1e12 };
         let gradient = (qlen as f64 - qlen_prev as f64) / seconds; // 9
-        self.lines[number].qlen_prev = qlen; // 10
-        self.lines[number].t_prev = t;
+        self.lines[place].qlen_prev = qlen; // 10
+        self.lines[place].t_prev = t;
         let gradient = 0.25 * gradient + 0.75 * gradient_prev; // 11
-        self.lines[number].gradient_prev = gradient; // 12
+        self.lines[place].gradient_prev = gradient; // 12
         let cur_buf_in_use = qlen;
-        let max_buf_seen = self.lines[number].max_buf_seen;
+        let max_buf_seen = self.lines[place].max_buf_seen;
         if cur_buf_in_use > max_buf_seen {
             // 13
-            self.lines[number].max_buf_seen = cur_buf_in_use; // 14
-            self.lines[number].temp_map = (gradient, cur_buf_in_use); // 15
+            self.lines[place].max_buf_seen = cur_buf_in_use; // 14
+            self.lines[place].temp_map = (gradient, cur_buf_in_use); // 15
         } else if self.setup.keys.is_low(cur_buf_in_use, max_buf_seen) {
             // 16
             if self.setup.keys.is_large(max_buf_seen, self.setup.switch.capacity) {
@@ -346,7 +371,7 @@ impl<'a> Smartbuf<'a> {
                 let mut found = 0;
                 let is_real_phase = t >= self.setup.keys.learning_ps();
                 if is_real_phase {
-                    let nearest = self.nearest(t, number, gradient, k - 1);
+                    let nearest = self.nearest(t, self.setup.port(place), gradient, k - 1);
                     found = nearest.len();
                     // 27 and 28: 1 to K - 1.
                     min[1..=found].copy_from_slice(&nearest);
@@ -355,15 +380,15 @@ impl<'a> Smartbuf<'a> {
                 self.counts.count("none is above", is_real_phase && found == 0);
                 self.counts.count("fewer are above", found > 0 && found < k - 1);
                 if found > 0 {
-                    self.lines[number].port_buf_threshold = Some(avg); // 30
+                    self.lines[place].port_buf_threshold = Some(avg); // 30
                     self.counts.count("becomes", true);
                 }
-                let (gradient, max_buf_seen) = self.lines[number].temp_map;
-                self.learn(t, number, gradient, max_buf_seen); // 18 and 31
+                let (gradient, max_buf_seen) = self.lines[place].temp_map;
+                self.learn(t, self.setup.port(place), gradient, max_buf_seen); // 18 and 31
             } else {
-                self.lines[number].max_buf_seen = 0; // 20
-                self.lines[number].temp_map = (0.0, 0); // 21
-                let threshold = self.lines[number].port_buf_threshold.take(); // 33
+                self.lines[place].max_buf_seen = 0; // 20
+                self.lines[place].temp_map = (0.0, 0); // 21
+                let threshold = self.lines[place].port_buf_threshold.take(); // 33
                 self.counts.count("ends and is no burst", true);
                 self.counts.count("becomes dynamic", threshold.is_some());
             }
@@ -375,9 +400,9 @@ impl Naive for Smartbuf<'_> {
     fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked {
         let limit = self.limit(arrival, queues);
         prop_assert_eq!(decision.threshold, Some(limit), "{:?}", arrival);
-        let port = arrival.queue / queues.per_port;
+        let place = self.setup.place(arrival.queue);
         let predicted = self.predicted(arrival.queue);
-        let bytes = queues.port_bytes(port) + arrival.size;
+        let bytes = self.setup.held(arrival.queue, queues) + arrival.size;
         let dynamic = self.setup.keys.dynamic.takes(arrival, queues);
         let has_floor = self.setup.keys.is(|keys| keys.has_floor);
         let is_within = predicted.map_or(dynamic, |limit| bytes <= limit || (has_floor && dynamic));
@@ -387,7 +412,7 @@ impl Naive for Smartbuf<'_> {
         let expected = fate(is_asked, is_within, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
         if expected.is_some() {
-            self.ports[port].lost.push(arrival.size);
+            self.places[place].lost.push(arrival.size);
         }
         self.counts.count("not asked", !is_asked);
         self.counts.count("full", expected == Some(DropReason::BufferFull));
@@ -408,28 +433,39 @@ impl Naive for Smartbuf<'_> {
     }
 
     fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
-        let port_bytes = queues.port_bytes(arrival.queue / queues.per_port);
+        let held = self.setup.held(arrival.queue, queues);
         let dynamic = self.setup.keys.dynamic.room(arrival, queues);
-        let left = self.predicted(arrival.queue).map(|limit| limit.saturating_sub(port_bytes));
+        let left = self.predicted(arrival.queue).map(|limit| limit.saturating_sub(held));
         self.at_least(left, dynamic)
     }
 
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues) {
         let port = queue / queues.per_port;
-        // The packet has left, even if its bytes are held until it is sent.
-        let bytes = queues.port_bytes(port) - size;
-        if self.setup.keys.is_printed {
-            return self.leaves_printed(port, now, bytes);
-        }
         let ps_per_byte = 8_000 / self.setup.rate(port);
         let sent = now + (size + self.setup.switch.uncounted) * ps_per_byte;
-        self.leaves_text(port, now, bytes, sent);
+        let own = self.setup.place(queue);
+        let mut places: Vec<usize> =
+            queues.of_port(port).map(|queue| self.setup.place(queue)).collect();
+        places.dedup();
+        for place in places {
+            // The packet has left, even if its bytes are held until it is sent.
+            let gone = if place == own { size } else { 0 };
+            let of = if self.setup.is_by_queue() { place } else { queue };
+            let bytes = self.setup.held(of, queues) - gone;
+            if self.setup.keys.is_printed {
+                self.leaves_printed(place, now, bytes);
+            } else {
+                self.leaves_text(place, now, bytes, sent);
+            }
+        }
     }
 
     /// No packet leaves for the line, but all are lost.
-    fn is_cut(&mut self, _now: u64, port: usize, bytes: u64, _queues: &Queues) {
-        self.ports[port].lost.push(bytes);
-        self.counts.count("cut", bytes > 0);
+    fn is_cut(&mut self, _now: u64, port: usize, bytes: &[u64], queues: &Queues) {
+        for (queue, &bytes) in queues.of_port(port).zip(bytes) {
+            self.places[self.setup.place(queue)].lost.push(bytes);
+            self.counts.count("cut", bytes > 0);
+        }
     }
 }
 

@@ -128,14 +128,18 @@ fn limits_of_ports(place: &Place) -> Option<String> {
         EnhancedDynamicThresholds::ID => "EDT",
         _ => return None,
     };
-    let floor = parameters.get("floor").and_then(Value::as_str);
-    if !place.is_strict() || floor == Some("dt") {
+    let given = |key: &str| parameters.get(key).and_then(Value::as_str);
+    let floor = given("floor");
+    let is_by_queue = name == "Smartbuf" && given("limit") == Some("queue");
+    if !place.is_strict() || floor == Some("dt") || is_by_queue {
         return None;
     }
-    let more = if floor.is_some() { "floor = \"dt\" admits what is within DT's; " } else { "" };
+    let own =
+        if name == "Smartbuf" { "limit = \"queue\" limits each queue's own burst; " } else { "" };
+    let floor = if floor.is_some() { "floor = \"dt\" admits what is within DT's; " } else { "" };
     Some(format!(
         "{path}: in a burst {name} limits all queues of a port together, so under \"strict\" what \
-         waits in its worse queues has packets of better ones refused; {more}\"dt\" and \"abm\" limit \
+         waits in its worse queues has packets of better ones refused; {own}{floor}\"dt\" and \"abm\" limit \
          each queue by itself"
     ))
 }

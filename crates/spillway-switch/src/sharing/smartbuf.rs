@@ -21,6 +21,11 @@
 //! Thresholds. If fewer than K gradients are above, the mean is over those; if none is, the largest
 //! known burst counts.
 //!
+//! # Limits of queues
+//! The paper's bursts are those of ports. With `limit = "queue"` each queue has bursts and limits of
+//! its own: q is what the queue holds when a packet leaves its port, and a packet is within the limit
+//! if its queue is. So the gradient of a queue that waits for better ones is measured, too.
+//!
 //! # What the paper leaves open
 //! - Which gradient a burst is stored under (`key`). As printed, it is the gradient at the moment
 //!   when the maximum is reached (`"at-max"`). Without losses this is next to nothing, since a
@@ -67,7 +72,8 @@
 //! are many.
 //!
 //! # Scope and limitations
-//! Predicted limits apply to a port and count the arrival; the thresholds of Dynamic Thresholds
+//! Predicted limits apply to a port (or with `limit = "queue"` to a queue) and count the arrival; the
+//! thresholds of Dynamic Thresholds
 //! apply to queues. In the slotted model bursts are measured in packets. With `port_fifo_packets`
 //! packets leave a port's queues before they are sent, so after a small packet the gradient may
 //! start again. Bursts known from the beginning count as seen at time 0, whenever they were seen,
@@ -76,8 +82,8 @@
 //! # In composition
 //! A burst is one of a port, and so is its limit. Under strict priority what waits in a port's
 //! worse queues counts against packets of better ones, and has them refused although they would be
-//! sent at once; a run warns of this. With `floor = "dt"` a packet is admitted as well if it is
-//! within the threshold of its own queue.
+//! sent at once; a run warns of this. With `limit = "queue"` a burst is one of a queue. With `floor =
+//! "dt"` a packet is admitted as well if it is within the threshold of its own queue.
 //!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
@@ -88,7 +94,8 @@
 //! # Cost
 //! All packets go through their queues, even at idle ports. A look-up in a tree for every packet
 //! that leaves during a burst, unless the limit is looked up once per burst; 170 bytes for every
-//! port, 110 for every burst of the last `max_age`.
+//! port, 110 for every burst of the last `max_age`. With `limit = "queue"` all this for every queue:
+//! a packet that leaves is a sample for all queues of its port.
 
 mod estimate;
 mod history;
@@ -114,6 +121,8 @@ use std::sync::Arc;
 pub struct SmartbufParams {
     /// The thresholds of queues for which nothing is predicted.
     dynamic: <DynamicThresholds as Policy>::Params,
+    /// Whether each queue has bursts and limits of its own, rather than each port.
+    is_by_queue: bool,
     /// Which reading of the algorithm is used.
     variant: Variant,
     /// The gradient that characterizes a burst.
@@ -150,7 +159,8 @@ pub struct Smartbuf {
     uncounted_bytes: u32,
     releases_at_end: bool,
     history: History,
-    ports: Vec<Port>,
+    /// For every port, or for every queue.
+    places: Vec<Place>,
     bursts: u64,
 }
 
@@ -201,9 +211,9 @@ impl OfText {
     }
 }
 
-/// A port's burst, and the port's limit if one is predicted.
+/// A port's or a queue's burst, and its limit if one is predicted.
 #[derive(Clone, Copy, Debug, Default)]
-struct Port {
+struct Place {
     burst: Burst,
     printed: Printed,
     limit: Option<u64>,
@@ -262,6 +272,10 @@ impl Policy for Smartbuf {
         environment: &Environment,
     ) -> Result<SmartbufParams, SettingsError> {
         let dynamic = DynamicThresholds::params(section, environment)?;
+        let meaning =
+            "whose burst is limited: that of all queues of a port together, or each queue's";
+        let is_by_queue =
+            section.extra_choice("limit", &[("port", false), ("queue", true)], meaning)?;
         let meaning = "the text's reading of Algorithm 1, or its printed lines";
         let variants = [("text", Variant::Text), ("printed", Variant::Printed)];
         let variant = section.choice("variant", &variants, meaning)?;
@@ -309,6 +323,7 @@ impl Policy for Smartbuf {
         };
         Ok(SmartbufParams {
             dynamic,
+            is_by_queue,
             variant,
             key,
             k,
@@ -343,7 +358,10 @@ impl Policy for Smartbuf {
             uncounted_bytes: environment.service.uncounted_bytes,
             releases_at_end: environment.service.release_at_end,
             history,
-            ports: vec![Port::default(); ports],
+            places: vec![
+                Place::default();
+                if params.is_by_queue { environment.queues() } else { ports }
+            ],
             bursts: 0,
         }
     }
@@ -369,9 +387,23 @@ impl Smartbuf {
         self.bursts += 1;
     }
 
-    /// A packet has left a port that now holds `bytes` bytes.
-    fn follow(&mut self, now: Time, port: u32, bytes: u64, sent: Time) {
-        let burst = &mut self.ports[port as usize].burst;
+    /// The place of a queue's burst.
+    fn place_of(&self, queue: QueueId, buffer: &Buffer) -> usize {
+        (if self.params.is_by_queue { queue } else { buffer.port_of(queue) }) as usize
+    }
+
+    /// The bytes that a limit is for.
+    fn held(&self, queue: QueueId, buffer: &Buffer) -> u64 {
+        if self.params.is_by_queue {
+            buffer.bytes(queue).into()
+        } else {
+            buffer.port_bytes(buffer.port_of(queue))
+        }
+    }
+
+    /// A packet has left a port. This place there now holds `bytes` bytes.
+    fn follow(&mut self, now: Time, port: u32, place: usize, bytes: u64, sent: Time) {
+        let burst = &mut self.places[place].burst;
         burst.sample(now, bytes, sent, self.params.past);
         let is_large = burst.max_held as f64 > self.large;
         if bytes as f64 >= self.params.beta * burst.max_held as f64 {
@@ -382,24 +414,24 @@ impl Smartbuf {
                     key => burst.key(key),
                 };
                 if is_new || !self.params.of_text.looks_once {
-                    self.ports[port as usize].limit = self.predict(now, port, gradient);
+                    self.places[place].limit = self.predict(now, port, gradient);
                 }
             }
             return;
         }
         let ended = *burst;
         burst.end();
-        self.ports[port as usize].limit = None;
+        self.places[place].limit = None;
         if is_large {
             let bytes = if self.params.counts_lost { ended.max_wanted } else { ended.max_held };
             self.learn(now, port, ended.key(self.params.key), bytes);
         }
     }
 
-    fn follow_printed(&mut self, now: Time, port: usize, bytes: u64) {
+    fn follow_printed(&mut self, now: Time, place: usize, bytes: u64) {
         let settings =
             (self.params.k, self.large, self.params.beta, now >= self.params.learning_period);
-        let state = &mut self.ports[port];
+        let state = &mut self.places[place];
         match state.printed.on_dequeue(now, bytes, settings, &mut self.history) {
             Outcome::Stays => {}
             Outcome::Dynamic => state.limit = None,
@@ -418,29 +450,34 @@ impl Watch for Smartbuf {
 
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         let port = buffer.port_of(queue);
-        // A packet in transmission has left, even if its bytes are still held.
-        let held = if self.releases_at_end { size } else { 0 };
-        let bytes = buffer.port_bytes(port) - u64::from(held);
-        if self.params.variant == Variant::Printed {
-            return self.follow_printed(now, port as usize, bytes);
-        }
         let on_the_wire = u64::from(size) + u64::from(self.uncounted_bytes);
         let sent = now + buffer.rate(port).time_of(on_the_wire);
-        self.follow(now, port, bytes, sent);
+        let own = self.place_of(queue, buffer);
+        let all = if self.params.is_by_queue { buffer.queues_of(port) } else { queue..queue + 1 };
+        for queue in all {
+            let place = self.place_of(queue, buffer);
+            // A packet in transmission has left, even if its bytes are still held.
+            let held = if self.releases_at_end && place == own { size } else { 0 };
+            let bytes = self.held(queue, buffer) - u64::from(held);
+            match self.params.variant {
+                Variant::Text => self.follow(now, port, place, bytes, sent),
+                Variant::Printed => self.follow_printed(now, place, bytes),
+            }
+        }
     }
 
     fn on_drop(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        self.ports[buffer.port_of(queue) as usize].burst.lose(size.into());
+        let place = self.place_of(queue, buffer);
+        self.places[place].burst.lose(size.into());
     }
 }
 
 impl Sharing for Smartbuf {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        let port = buffer.port_of(arrival.queue);
-        let Some(limit) = self.ports[port as usize].limit else {
+        let Some(limit) = self.places[self.place_of(arrival.queue, buffer)].limit else {
             return self.dynamic.admit(arrival, buffer);
         };
-        let is_within = buffer.port_bytes(port) + u64::from(arrival.size) <= limit;
+        let is_within = self.held(arrival.queue, buffer) + u64::from(arrival.size) <= limit;
         if self.params.of_text.has_floor && !is_within {
             return self.dynamic.admit(arrival, buffer);
         }
@@ -461,7 +498,7 @@ impl Sharing for Smartbuf {
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
-        let limit = self.ports[buffer.port_of(arrival.queue) as usize].limit;
+        let limit = self.places[self.place_of(arrival.queue, buffer)].limit;
         match limit {
             Some(_) if !self.params.of_text.has_floor => limit,
             _ => limit.max(self.dynamic.threshold(arrival, buffer)),

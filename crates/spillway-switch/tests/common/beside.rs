@@ -27,8 +27,8 @@ pub trait Naive {
     /// A packet is about to leave the queue in which it waits, to be sent.
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues);
 
-    /// A port's link has failed: all packets that waited there, `bytes` bytes, are lost.
-    fn is_cut(&mut self, _now: u64, _port: usize, _bytes: u64, _queues: &Queues) {}
+    /// A port's link has failed: all packets that waited there are lost, so many bytes in each queue.
+    fn is_cut(&mut self, _now: u64, _port: usize, _bytes: &[u64], _queues: &Queues) {}
 
     /// An interval is over. Returns false if rounding may decide what was measured; the case then
     /// ends here.
@@ -382,12 +382,13 @@ impl Beside {
         let Real { switch, packets } = &mut self.real;
         switch.purge(now, port as u32, DropReason::LinkDown, packets);
         let lists = &mut self.queues.lists[self.queues.per_port * port..][..self.queues.per_port];
+        let bytes_of = |list: &VecDeque<(usize, u64)>| list.iter().map(|(_, size)| size).sum();
+        let bytes: Vec<u64> = lists.iter().map(bytes_of).collect();
         let lost: Vec<_> = lists.iter_mut().flat_map(std::mem::take).collect();
-        let bytes = lost.iter().map(|(_, size)| size).sum();
         let mut lost: Vec<_> = lost.iter().map(|&(n, _)| (n, DropReason::LinkDown)).collect();
         lost.sort_unstable();
         prop_assert_eq!(self.real.take_lost(), lost);
-        rule.is_cut(self.now, port, bytes, &self.queues);
+        rule.is_cut(self.now, port, &bytes, &self.queues);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use proptest::sample::select;
 #[derive(Clone, Debug)]
 pub struct Keys {
     pub dynamic: Dynamic,
+    pub is_by_queue: Option<bool>,
     pub is_printed: bool,
     pub key: Option<&'static str>,
     pub k: Option<usize>,
@@ -68,6 +69,8 @@ impl OfText {
 impl Keys {
     pub fn text(&self) -> String {
         let mut lines = self.dynamic.lines();
+        let limit = |is_by_queue| if is_by_queue { "queue" } else { "port" };
+        lines.extend(self.is_by_queue.map(|is| format!("limit = \"{}\"", limit(is))));
         if self.is_printed {
             lines.push("variant = \"printed\"".into());
         }
@@ -150,15 +153,16 @@ pub fn keys() -> impl Strategy<Value = Keys> {
         },
     );
     (
-        (dynamic(), any::<bool>(), key, k, option::weighted(0.8, sigma), beta),
+        (dynamic(), flag(), any::<bool>(), key, k, option::weighted(0.8, sigma), beta),
         (smoothing, option::weighted(0.7, quantum), option::weighted(0.8, any::<bool>())),
         (option::weighted(0.6, max_age), option::weighted(0.3, learning), of_text),
     )
         .prop_map(|(of_bursts, (smoothing, key_quantum, counts_lost), of_history)| {
             let (max_age_ns, learning_ns, of_text) = of_history;
-            let (dynamic, is_printed, key, k, sigma, beta) = of_bursts;
+            let (dynamic, is_by_queue, is_printed, key, k, sigma, beta) = of_bursts;
             Keys {
                 dynamic,
+                is_by_queue,
                 is_printed,
                 key,
                 k,

@@ -23,7 +23,7 @@ impl Bench {
         self.now += Time::from_ns(1200);
         self.lengths[port as usize] = bytes;
         self.smartbuf.on_dequeue(self.now, port, 1500, &filled(&self.lengths));
-        self.smartbuf.ports[port as usize].limit
+        self.smartbuf.places[port as usize].limit
     }
 
     /// A queue grows by `by` bytes with each packet until it holds `most`. Returns its limit then.
@@ -341,5 +341,30 @@ fn what_the_printed_lines_do_not_leave_open_they_do_not_take() {
         assert_eq!(wrong("text"), None);
         let problem = format!("sharing.{name}: it needs variant = \"text\"");
         assert_eq!(wrong("printed"), Some(problem));
+    }
+}
+
+#[test]
+fn a_queue_may_have_a_limit_of_its_own() {
+    // A burst of 250,000 bytes is known, and 200,000 are large. At one port, queue 1 holds 240,000
+    // bytes, and a packet that leaves queue 0 leaves 5,000 behind.
+    for (limit, of_queue_0, of_queue_1) in [("port", 5_000, 5_000), ("queue", 372_500, 10_000)] {
+        let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
+        let mut section = Section::new("sharing", format!("limit = \"{limit}\"").parse().unwrap());
+        let mut smartbuf = Smartbuf::read(&mut section, &environment).unwrap();
+        smartbuf.learn(Time::ZERO, 0, 20e9, 250_000);
+        let mut buffer = Buffer::new(1_000_000, environment.port_rates.clone(), 2);
+        buffer.add(0, 5_000);
+        buffer.add(1, 240_000);
+        smartbuf.on_dequeue(Time::from_us(1), 0, 1500, &buffer);
+        // The port has room for 5,000 bytes. Queue 1 has room for 10,000. Queue 0, in no burst, has
+        // 0.5 (1,000,000 - 245,000) = 377,500, of which 5,000 are taken.
+        for (queue, most) in [(0, of_queue_0), (1, of_queue_1)] {
+            let mut takes = |size| {
+                let arrival = Arrival { queue_class: queue as u8, ..arrival(queue, size) };
+                smartbuf.admit(&arrival, &buffer) == Admission::Admit
+            };
+            assert!(takes(most) && !takes(most + 1), "{limit} {queue}");
+        }
     }
 }
