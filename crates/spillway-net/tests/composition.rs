@@ -151,6 +151,7 @@ fn first_bytes_in_several_levels_are_warned_of() {
 #[test]
 fn pred_among_several_queues_under_strict_priority_is_warned_of() {
     let parts = ["the flows of better ones, since", "a throughput that better ones leave it"];
+    only_under_strict("aqm = \"pred\"", "scope = \"port\" marks the queues of a port as one");
     parts.iter().for_each(|part| only_under_strict("aqm = \"pred\"", part));
     let told = |parameters: &str| {
         let aqm = format!("scheduling = \"strict\", aqm = {{ kind = \"pred\", {parameters} }}");
@@ -161,6 +162,7 @@ fn pred_among_several_queues_under_strict_priority_is_warned_of() {
     assert_eq!(told("qla = false"), [true, false]);
     assert_eq!(told("fcs = false"), [false, true]);
     assert_eq!(told("fcs = false, qla_scope = \"port\""), [false, false]);
+    assert_eq!(told("scope = \"port\""), [false, false]);
 }
 
 /// Eight queues, strict priority and PIAS, with the recovery that this needs.

@@ -308,9 +308,10 @@ const EXPELLING: [&str; 4] = [
 ];
 
 /// Variants that go beyond what was published.
-const EXTRAS: [&str; 2] = [
+const EXTRAS: [&str; 3] = [
     "sharing = { kind = \"credence\", oracle = \"random\", drop_probability = 0.1, push_out = true }",
     "sharing = { kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, limit = \"queue\" }",
+    "aqm = { kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\", scope = \"port\" }",
 ];
 
 #[test]

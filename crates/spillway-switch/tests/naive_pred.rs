@@ -28,6 +28,8 @@ struct Rule {
     has_qla: bool,
     by_time: bool,
     of_port: bool,
+    /// Whether the queues of a port are marked as one.
+    marks_port: bool,
     both_sides: bool,
     /// What a period without a packet does.
     idle: &'static str,
@@ -66,7 +68,7 @@ impl Rule {
         let Rule { t_fcs, t_qla, has_fcs, has_qla, lambda, delta, beta, growth, phi, .. } = self;
         let Rule { lambda_min, lambda_max, min_max, .. } = self;
         let mean = if self.by_time { "time" } else { "arrivals" };
-        let scope = if self.of_port { "port" } else { "queue" };
+        let scope = |is_port| if is_port { "port" } else { "queue" };
         let trials = if self.both_sides { "both-sides" } else { "one-side" };
         let Rule { idle, tolerance, phi_end, .. } = self;
         let not_ect = if self.drops { "drop" } else { "pass" };
@@ -74,7 +76,8 @@ impl Rule {
         let mut text = format!(
             "preset = \"paper\"\nmin = \"{MIN}pkt\"\nmax = \"{MAX}pkt\"\nlambda = {lambda:?}\nlambda_unit = \"1500B\"\n\
              fcs = {has_fcs}\nqla = {has_qla}\nnot_ect = \"{not_ect}\"\n\
-             marks_at = \"{moment}\"\n"
+             marks_at = \"{moment}\"\nscope = \"{}\"\n",
+            scope(self.marks_port)
         );
         if *has_fcs {
             text += &format!("t_fcs = \"{t_fcs}us\"\nf = \"{growth}\"\n");
@@ -83,11 +86,14 @@ impl Rule {
         if *has_qla {
             text += &format!(
                 "t_qla = \"{t_qla}us\"\nbeta = {beta:?}\nphi = \"{phi}\"\nq_left = \"{Q_LEFT}pkt\"\n\
-                 mean = \"{mean}\"\nqla_scope = \"{scope}\"\ndelta = {delta:?}\n\
+                 mean = \"{mean}\"\ndelta = {delta:?}\n\
                  lambda_min = {lambda_min:?}\nmin_step = \"{MIN_STEP}pkt\"\n\
                  min_max = \"{min_max}pkt\"\nmin_trials = \"{trials}\"\nidle = \"{idle}\"\n\
                  tolerance = {tolerance:?}\n"
             );
+            if !self.marks_port {
+                text += &format!("qla_scope = \"{}\"\n", scope(self.of_port));
+            }
             if *phi != "reciprocal" {
                 text += &format!("phi_end = \"{phi_end}pkt\"\n");
             }
@@ -152,10 +158,19 @@ struct Naive<'a> {
 
 impl Naive<'_> {
     fn members(&self, of: usize) -> Vec<usize> {
-        if self.rule.of_port {
-            (of * self.queues_per_port..(of + 1) * self.queues_per_port).collect()
+        if self.rule.of_port { self.queues_of(of) } else { vec![of] }
+    }
+
+    fn queues_of(&self, port: usize) -> Vec<usize> {
+        (port * self.queues_per_port..(port + 1) * self.queues_per_port).collect()
+    }
+
+    /// The queues whose packets count for marks in this one.
+    fn counted(&self, queue: usize) -> Vec<usize> {
+        if self.rule.marks_port {
+            self.queues_of(queue / self.queues_per_port)
         } else {
-            vec![of]
+            vec![queue]
         }
     }
 
@@ -521,7 +536,8 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                         counts.refused += usize::from(is_refused);
                         continue;
                     }
-                    let expected = naive.marks(now, queue, naive.length(&[queue], now));
+                    let expected =
+                        naive.marks(now, queue, naive.length(&naive.counted(queue), now));
                     if let Some(marks) = expected {
                         // What is marked and then refused has no mark to show.
                         let expected = (marks && ect && !is_refused, marks && !ect && rule.drops);
@@ -554,7 +570,9 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                     let queue = port * queues_per_port + usize::from(packet.queue_class);
                     gone[queue] += 1;
                     if rule.at_departure {
-                        let left = naive.length(&[queue], now) - gone[queue];
+                        let counted = naive.counted(queue);
+                        let gone: usize = counted.iter().map(|&queue| gone[queue]).sum();
+                        let left = naive.length(&counted, now) - gone;
                         let expected = naive.marks(now, queue, left);
                         let ect = packet.flags & flags::ECT != 0;
                         let found = (packet.flags & flags::CE != 0, is_lost);
@@ -629,6 +647,7 @@ fn rule() -> impl Strategy<Value = Rule> {
                 has_qla,
                 by_time,
                 of_port: of_port && has_qla,
+                marks_port: of_port && both_sides,
                 both_sides,
                 idle,
                 round_trips,

@@ -27,6 +27,7 @@ fn a_key_of_another_setting_is_refused() {
         ("pred", "qla = false\nt_qla = \"1ms\"", "t_qla", "qla = true"),
         ("pred", "qla = false\nidle = \"counts\"", "idle", "qla = true"),
         ("pred", "qla = false\ndelta = 0.1", "delta", "qla = true"),
+        ("pred", "scope = \"port\"\nqla_scope = \"port\"", "qla_scope", "scope = \"queue\""),
         ("pred", "table_bits = 8", "table_bits", "`table_step`"),
         ("sp", "flows = 3", "flows", "form = \"rtt\""),
         ("sp", "form = \"rtt\"\nshare = 0.1", "share", "form = \"share\""),

@@ -186,10 +186,10 @@ fn first_bytes_of_levels(place: &Place, scenario: &Scenario) -> Option<String> {
 /// have their shares, as in a figure of its paper.
 fn marks_of_ports(place: &Place) -> Option<String> {
     let (path, parameters) = place.policy("aqm");
-    if place.tier.policies()[1] != Pred::ID || !place.is_strict() {
+    let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
+    if place.tier.policies()[1] != Pred::ID || !place.is_strict() || is("scope", "port".into()) {
         return None;
     }
-    let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
     let problems = [
         (
             is("fcs", true.into()),
@@ -206,7 +206,8 @@ fn marks_of_ports(place: &Place) -> Option<String> {
         problems.into_iter().filter(|(has, _)| *has).map(|(_, text)| text).collect();
     (!found.is_empty()).then(|| {
         format!(
-            "{path}: under \"strict\" PRED is not by queue: a worse queue {}",
+            "{path}: under \"strict\" PRED is not by queue: a worse queue {}; scope = \"port\" marks the \
+             queues of a port as one",
             found.join(", and ")
         )
     })

@@ -202,10 +202,18 @@ enum Scope {
 }
 
 impl Scope {
+    const NAMES: [(&'static str, Scope); 2] = [("queue", Scope::Queue), ("port", Scope::Port)];
+    const MEANING: &'static str =
+        "whose length counts: the queue's, or that of all queues of the port";
+
     /// Reads which packets count.
     fn read(section: &mut Section) -> Result<Scope, SettingsError> {
-        let meaning = "whose length counts: the queue's, or that of all queues of the port";
-        section.choice("scope", &[("queue", Scope::Queue), ("port", Scope::Port)], meaning)
+        section.choice("scope", &Scope::NAMES, Scope::MEANING)
+    }
+
+    /// The same, where an algorithm was published for queues.
+    fn read_extra(section: &mut Section) -> Result<Scope, SettingsError> {
+        section.extra_choice("scope", &Scope::NAMES, Scope::MEANING)
     }
 
     /// The length that counts for a queue.

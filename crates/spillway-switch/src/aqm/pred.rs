@@ -19,6 +19,11 @@
 //!   lambda - delta. Else lambda stays. Where lambda would fall below `lambda_min` it stays there, and
 //!   min moves by `min_step` instead.
 //!
+//! # One queue for each port
+//! With `scope = "port"` q is what all queues of the port hold, R and the mean queue are those of the
+//! port, too, and all queues of a port have one setting. So N, which counts the flows of the port,
+//! is of the flows that make up q.
+//!
 //! # Presets
 //! `preset = "paper"` is the text: a trial is a period of 5 base RTTs. DCTCP answers a new lambda
 //! more slowly: its estimate of marks remembers 16 round trips, and with two flows at 10 Gbps the
@@ -82,7 +87,9 @@
 //! queues a queue is marked for the flows of others, too. Under strict priority the R of a worse
 //! queue is what better ones leave, and the adjuster of that queue (`qla_scope = "queue"`) follows
 //! the scheduler and not its own trials. A run warns of both under strict priority; `fcs = false`
-//! and `qla_scope = "port"` avoid them.
+//! and `qla_scope = "port"` avoid them. `scope = "port"` keeps N and avoids both: the queues of a port
+//! are marked as one, by the line that they share. Then a packet may be marked for others that wait
+//! in worse queues.
 //!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
@@ -123,6 +130,7 @@ pub struct PredParams {
     fcs: Option<Fcs>,
     qla: Option<Qla>,
     steps: Option<Steps>,
+    scope: Scope,
     moment: Moment,
     verdict: Verdict,
 }
@@ -204,7 +212,8 @@ impl Policy for Pred {
         let lambda_unit = section.positive_size("lambda_unit", "100KB", meaning)? as f64;
         let first = Setting { lambda, min: min_bytes / full_packet };
         let max_packets = max_bytes as f64 / full_packet;
-        let qla = read_qla(section, environment, is_paper, first, max_packets)?;
+        let scope = Scope::read_extra(section)?;
+        let qla = read_qla(section, environment, is_paper, scope, first, max_packets)?;
         let steps = read_steps(section)?;
         let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
@@ -216,6 +225,7 @@ impl Policy for Pred {
             fcs,
             qla,
             steps,
+            scope,
             moment,
             verdict,
         }))
@@ -244,7 +254,7 @@ impl Policy for Pred {
             next: vec![first; number],
             written: Time::MAX,
             queues_per_port: environment.queues_per_port,
-            left: LeftBehind::new(Scope::Queue, environment),
+            left: LeftBehind::new(params.scope, environment),
             random: stream("pred"),
             delays: stream("pred-control"),
             params: Arc::clone(params),
@@ -492,12 +502,13 @@ impl Aqm for Pred {
             return Verdict::Pass;
         }
         self.put_to_work(now);
-        let probability = self.probability(queue, port, buffer.bytes(queue), Counter::flows);
+        let found = self.params.scope.length(queue, buffer).bytes;
+        let probability = self.probability(queue, port, found, Counter::flows);
         self.decide(probability)
     }
 
     fn passes_idle_ports(&self) -> bool {
-        // A queue that is empty, or that a packet leaves empty, is not above min.
+        // What is empty, or what a packet leaves empty, is not above min.
         self.params.max > 0
     }
 

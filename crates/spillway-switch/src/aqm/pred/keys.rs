@@ -2,7 +2,7 @@
 
 use super::adjuster::{Idle, RoundTrips, Rules, Setting, Shape};
 use super::counter::Kind;
-use crate::aqm::bytes_of;
+use crate::aqm::{Scope, bytes_of};
 use crate::catalogue::Environment;
 use spillway_engine::Time;
 use spillway_settings::{ErrorKind, Range, Section, SettingsError};
@@ -110,6 +110,7 @@ pub(super) fn read_qla(
     section: &mut Section,
     environment: &Environment,
     is_paper: bool,
+    scope: Scope,
     first: Setting,
     max: f64,
 ) -> Result<Option<Qla>, SettingsError> {
@@ -179,7 +180,12 @@ pub(super) fn read_qla(
     let meanings = "the mean queue: over time, or over what arrivals find";
     let by_time = section.choice("mean", &[("time", true), ("arrivals", false)], meanings)?;
     let meaning = "whose throughput and queue it looks at";
-    let of_port = section.choice("qla_scope", &[("queue", false), ("port", true)], meaning)?;
+    let of_port = if scope == Scope::Port {
+        section.needs("scope = \"queue\"", &["qla_scope"])?;
+        true
+    } else {
+        section.choice("qla_scope", &[("queue", false), ("port", true)], meaning)?
+    };
     let step = section.number("delta", 0.025, Range::Positive, "a step of lambda")?;
     let meaning = "the least lambda; below it, `min` moves instead";
     let lambda_min = section.number("lambda_min", 0.05, Range::Positive, meaning)?;

@@ -97,6 +97,53 @@ fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_
 }
 
 #[test]
+fn the_queues_of_a_port_may_count_as_one() {
+    // Two queues of 30 KB: each is 20 KB above min, and both together 50 KB. With two flows p is 0.01
+    // for 1 KB: 0.2 and 0.5. The table has 0 and 1 only.
+    for (scope, verdict) in [("queue", Verdict::Pass), ("port", Verdict::Mark)] {
+        let text = format!(
+            "preset = \"paper\"\n{FIXED}counter = \"exact\"\nlambda = 0.5\ntable_step = \"10KB\"\n\
+             table_bits = 1\nscope = \"{scope}\""
+        );
+        let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        let mut pred = Pred::read(&mut section, &environment).unwrap();
+        section.finish().unwrap();
+        let mut buffer = Buffer::new(1_000_000, environment.port_rates, 2);
+        (0..2).for_each(|queue| buffer.add(queue, 30_000));
+        pred.on_arrival(&packet(1, 0), &buffer);
+        for queue in 0..2 {
+            let second = Arrival { queue, ..packet(1, 1) };
+            assert_eq!(pred.on_arrival(&second, &buffer), verdict, "{scope} {queue}");
+        }
+        // The port has one adjuster, and N.
+        assert_eq!(pred.adjuster_of(1), 0);
+    }
+    let refused = refused("scope = \"port\"\nqla_scope = \"port\"");
+    assert_eq!(refused, "aqm.qla_scope: it needs scope = \"queue\"");
+}
+
+#[test]
+fn one_setting_is_tried_for_all_queues_of_a_port() {
+    // A port's queues hold 20 and 30 packets throughout, of which the first trial shows the mean: 50.
+    let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
+    let mut section = Section::new("aqm", "preset = \"paper\"\nscope = \"port\"".parse().unwrap());
+    let mut pred = Pred::read(&mut section, &environment).unwrap();
+    let mut buffer = Buffer::new(1_000_000, environment.port_rates, 2);
+    for (queue, packets) in [(0, 20), (1, 30)] {
+        for _ in 0..packets {
+            buffer.add(queue, 1_500);
+            pred.on_enqueue(&Arrival { queue, now: Time::ZERO, ..packet(0, 1) }, &buffer);
+        }
+    }
+    assert_eq!((pred.adjusters.len(), pred.live.len()), (1, 1));
+    // A period is 125 us. Nothing is sent: U = 0.6 (333.3 - 50) / (333.3 - 15).
+    pred.on_timer(Time::from_us(125), &buffer);
+    let expected = 0.6 * (500_000.0 / 1_500.0 - 50.0) / (500_000.0 / 1_500.0 - 15.0);
+    assert!(close(pred.adjusters[0].utility, expected), "{}", pred.adjusters[0].utility);
+}
+
+#[test]
 fn what_leaves_is_marked_by_the_flows_of_that_moment() {
     // 60 KB are 50 KB above min, so p = N / 4; the table has 0 and 1 only, and N / 4 rounds to 1
     // from N = 2 on. Four flows come in the first period of 10 us, and none later: N is 4 in the
