@@ -112,12 +112,14 @@ fn limits_of_ports_and_of_delays_are_warned_of_under_strict_priority() {
     only_under_strict("sharing = \"smartbuf\"", "limit = \"queue\" limits each queue's own burst");
     only_under_strict("sharing = \"edt\"", "in a burst EDT limits all queues of a port together");
     only_under_strict("sharing = \"cbm\"", "CBM drops packets that have waited for long");
+    only_under_strict("sharing = \"cbm\"", "delay = \"served\" leaves out the time");
     let strict =
         |policy: &str| at_switch(&format!("scheduling = \"strict\", {policy}"), APART, &[]);
     let printed = strict("sharing = { kind = \"smartbuf\", variant = \"printed\" }");
     assert!(printed.len() == 1 && !printed[0].contains("floor"), "{printed:?}");
     assert_eq!(strict("sharing = { kind = \"smartbuf\", floor = \"dt\" }"), [""; 0]);
     assert_eq!(strict("sharing = { kind = \"smartbuf\", limit = \"queue\" }"), [""; 0]);
+    assert_eq!(strict("sharing = { kind = \"cbm\", delay = \"served\" }"), [""; 0]);
     assert!(!strict("sharing = \"edt\"")[0].contains("limit ="));
     assert_eq!(strict("sharing = \"dt\""), [""; 0]);
 }

@@ -749,6 +749,22 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_beyond_a_publication_is_written_out_only_if_it_is_chosen() {
+        let resolved = |text: &str| {
+            let mut s = section(text);
+            let is_set = s.extra_flag("push_out", "").unwrap();
+            let limit = s.extra_choice("limit", &[("port", 0), ("queue", 1)], "").unwrap();
+            let told: Vec<&str> = s.keys().iter().map(|key| key.default.as_str()).collect();
+            assert_eq!(told, ["false", "\"port\""]);
+            (is_set, limit, s.finish().unwrap().to_string())
+        };
+        assert_eq!(resolved(""), (false, 0, "".into()));
+        assert_eq!(resolved("push_out = false\nlimit = \"port\""), (false, 0, "".into()));
+        let chosen = "push_out = true\nlimit = \"queue\"\n";
+        assert_eq!(resolved(chosen), (true, 1, chosen.into()));
+    }
+
+    #[test]
     fn what_is_said_to_deserve_a_second_look_is_kept() {
         let mut s = section("");
         s.warn("alpha", "3 numbers");

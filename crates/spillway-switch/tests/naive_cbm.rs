@@ -24,6 +24,7 @@ struct Setup {
     of_port: bool,
     exempt_acks: bool,
     spare_last: bool,
+    is_served: bool,
     capacity: u64,
     ports: usize,
     queues_per_port: usize,
@@ -47,13 +48,14 @@ impl Setup {
         let alpha: Vec<String> = self.alpha.iter().map(number).collect();
         let text = format!(
             "alpha = [{}]\nalpha_first_rtt = {}\ncongested_at = {}\nbuffer_of = \"{}\"\n\
-             exempt_acks = {}\nspare_last = {}",
+             exempt_acks = {}\nspare_last = {}\ndelay = \"{}\"",
             alpha.join(", "),
             number(&self.alpha_first_rtt),
             number(&self.congested_at),
             if self.of_port { "port" } else { "shared" },
             self.exempt_acks,
             self.spare_last,
+            if self.is_served { "served" } else { "whole" },
         );
         Settings {
             capacity: self.capacity,
@@ -75,6 +77,8 @@ struct Waiting {
     size: u64,
     first_rtt: bool,
     since: u64,
+    /// How many packets had been sent by then.
+    sent: usize,
 }
 
 #[derive(Debug)]
@@ -85,6 +89,8 @@ struct Naive {
     /// held.
     sending: Vec<Option<(usize, u64)>>,
     is_congested: Vec<bool>,
+    /// All packets sent: the queue, and for how long.
+    sent: Vec<(usize, u64)>,
 }
 
 impl Naive {
@@ -94,6 +100,7 @@ impl Naive {
             queues: vec![VecDeque::new(); queues],
             sending: vec![None; setup.ports],
             is_congested: vec![false; queues],
+            sent: Vec::new(),
             setup,
         }
     }
@@ -160,9 +167,15 @@ impl Naive {
         let alpha =
             if packet.first_rtt { self.setup.alpha_first_rtt } else { self.alpha(queue_class) };
         let ps_per_byte = 8_000 / self.setup.gbps(self.port(queue));
+        let of_others = self.sent[packet.sent..]
+            .iter()
+            .filter(|(of, _)| *of != queue && self.port(*of) == self.port(queue));
+        let of_others: u64 = of_others.map(|(_, lasts)| lasts).sum();
+        // A packet may leave while the one before it is being sent.
+        let wait =
+            (now - packet.since).saturating_sub(if self.setup.is_served { of_others } else { 0 });
         // The wait is at most alpha (B - Q) / (n_p b).
-        (now - packet.since) * self.congested(queue_class) * alpha.1
-            <= alpha.0 * self.free(queue) * ps_per_byte
+        wait * self.congested(queue_class) * alpha.1 <= alpha.0 * self.free(queue) * ps_per_byte
     }
 
     /// A packet, which must be the first in its queue, leaves it. Returns its queue, and whether it
@@ -175,7 +188,11 @@ impl Naive {
         let port = self.port(queue);
         self.sending[port] = self.setup.release_at_end.then_some((queue, packet.size));
         self.look_at(queue);
-        (queue, self.may_be_sent(queue, packet, now))
+        let may = self.may_be_sent(queue, packet, now);
+        if may {
+            self.sent.push((queue, packet.size * 8_000 / self.setup.gbps(port)));
+        }
+        (queue, may)
     }
 
     /// The packet is lost instead of being sent.
@@ -229,6 +246,7 @@ fn compare(setup: &Setup, steps: &[(u64, Step)]) -> Result<[usize; 3], TestCaseE
                         size,
                         first_rtt,
                         since: clock,
+                        sent: naive.sent.len(),
                     });
                     naive.look_at(queue);
                 } else {
@@ -307,7 +325,8 @@ fn compare(setup: &Setup, steps: &[(u64, Step)]) -> Result<[usize; 3], TestCaseE
 fn setup() -> impl Strategy<Value = Setup> {
     let ratio = || select(vec![(1u64, 16u64), (1, 4), (1, 2), (1, 1), (5, 2), (8, 1)]);
     let policy = (vec(ratio(), 1..4), ratio(), select(vec![(9u64, 10u64), (1, 2), (1, 1)]));
-    let options = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.3));
+    let flag = any::<bool>;
+    let options = (flag(), flag(), flag(), prop::bool::weighted(0.3), flag());
     let queues = select(vec![(2usize, 1usize), (5, 1), (16, 1), (2, 2), (3, 3), (2, 8)]);
     let scheduling = select(vec!["fifo", "strict", "rr", "dwrr"]);
     (policy, options, 2_000u64..12_000, queues, scheduling).prop_map(
@@ -318,6 +337,7 @@ fn setup() -> impl Strategy<Value = Setup> {
             of_port: options.0,
             exempt_acks: options.1,
             spare_last: options.2,
+            is_served: options.4,
             capacity,
             ports,
             queues_per_port,

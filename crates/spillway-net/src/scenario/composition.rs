@@ -146,12 +146,14 @@ fn limits_of_ports(place: &Place) -> Option<String> {
 
 /// A warning if packets that wait for better ones are dropped because they have waited.
 fn limited_delays(place: &Place) -> Option<String> {
-    let (path, _) = place.policy("sharing");
-    (place.tier.policies()[0] == Cbm::ID && place.is_strict()).then(|| {
+    let (path, parameters) = place.policy("sharing");
+    let is_served = parameters.get("delay").and_then(Value::as_str) == Some("served");
+    (place.tier.policies()[0] == Cbm::ID && place.is_strict() && !is_served).then(|| {
         format!(
             "{path}: CBM drops packets that have waited for long, and under \"strict\" worse queues \
              wait as long as better ones send, so they may lose far more than the buffer makes them; \
-             give their queue classes a larger alpha, or serve queues in turn (\"rr\")"
+             delay = \"served\" leaves out the time in which others are sent; or give their queue classes a \
+             larger alpha, or serve queues in turn (\"rr\")"
         )
     })
 }

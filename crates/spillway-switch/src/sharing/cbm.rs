@@ -17,6 +17,12 @@
 //! / n_p. This is checked whenever a packet has joined or left it. Packets of a flow's first round
 //! trip have `alpha_first_rtt`.
 //!
+//! # Delays of queues that wait for others
+//! With `delay = "served"` the time in which the port sends packets of other queues that began since
+//! the packet joined is not part of its wait. What is left is the time in which its own queue is
+//! served, as if no other had packets: Theta then limits how many bytes may be ahead of a packet in
+//! its queue, alpha_p (B - Q) / n_p.
+//!
 //! # What the paper leaves open
 //! - Which buffer B and Q refer to: "the available buffer per port" in the text. `buffer_of =
 //!   "shared"` takes the switch's buffer. `"port"` takes a port's part of it, by its rate, and the
@@ -30,8 +36,9 @@
 //! # In composition
 //! Theta is the time in which the port, and not the queue, sends the free buffer. Under strict
 //! priority a worse queue waits for as long as better ones send, so its packets may be late even if
-//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. A larger alpha for worse
-//! queue classes allows for that wait, and round robin makes it shorter. Where a tagger puts data
+//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. `delay = "served"` leaves out
+//! the time in which others are sent. A larger alpha for worse queue classes allows for that wait, and
+//! round robin makes it shorter. Where a tagger puts data
 //! into the queue of acks (`acks = "with-first"`), acks have a limit like data, whatever
 //! `exempt_acks` says.
 //!
@@ -41,7 +48,8 @@
 //! Sharing, to the bit (`tests/null.rs` of spillway-net).
 //!
 //! # Cost
-//! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
+//! Some additions when a packet joins a queue and when it leaves it; a byte for every queue. With
+//! `delay = "served"` also a time for every packet that waits, and all packets go through their queues.
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
@@ -49,8 +57,10 @@ use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
+use crate::scheduling::Scheduling;
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Range, Section, SettingsError};
+use std::collections::VecDeque;
 
 /// The limit on waiting, and the packets that it applies to.
 #[derive(Clone, Debug)]
@@ -68,6 +78,8 @@ pub struct CbmParams {
     exempt: Option<u8>,
     /// With at most this many bytes behind a packet in its queue, the packet is not dropped.
     spared: Option<u32>,
+    /// Whether the time in which other queues are served is left out.
+    is_served: bool,
 }
 
 /// Limits how long packets wait.
@@ -79,6 +91,47 @@ pub struct Cbm {
     is_congested: Vec<bool>,
     /// n_p, by queue class.
     congested: Vec<u32>,
+    /// With `delay = "served"`.
+    served: Option<Served>,
+}
+
+/// How long ports have sent, and what that was when packets joined. In picoseconds.
+#[derive(Clone, Debug)]
+struct Served {
+    uncounted_bytes: u32,
+    by_port: Vec<u64>,
+    by_queue: Vec<u64>,
+    /// For each packet that waits, how long its port had sent from other queues.
+    marks: Vec<VecDeque<u64>>,
+    /// That of the packet that has left last.
+    left: u64,
+}
+
+impl Served {
+    fn new(environment: &Environment) -> Served {
+        let queues = environment.queues();
+        Served {
+            uncounted_bytes: environment.service.uncounted_bytes,
+            by_port: vec![0; environment.port_rates.len()],
+            by_queue: vec![0; queues],
+            marks: vec![VecDeque::new(); queues],
+            left: 0,
+        }
+    }
+
+    /// How long a queue's port has sent from others.
+    fn others(&self, queue: QueueId, buffer: &Buffer) -> u64 {
+        self.by_port[buffer.port_of(queue) as usize] - self.by_queue[queue as usize]
+    }
+
+    /// A packet that has left its queue is sent.
+    fn sends(&mut self, departure: &Departure, buffer: &Buffer) {
+        let port = buffer.port_of(departure.queue);
+        let size = u64::from(departure.size) + u64::from(self.uncounted_bytes);
+        let lasts = buffer.rate(port).time_of(size).ps();
+        self.by_port[port as usize] += lasts;
+        self.by_queue[departure.queue as usize] += lasts;
+    }
 }
 
 impl Policy for Cbm {
@@ -128,7 +181,23 @@ impl Policy for Cbm {
         let meaning = "whether a queue that holds no more than a full packet loses none";
         let spares_last = section.flag("spare_last", false, meaning)?;
         let spared = spares_last.then_some(environment.full_packet);
-        Ok(CbmParams { alpha, alpha_first_rtt, congested_at, is_of_port, exempt, spared })
+        let meaning = "what a packet's delay is: its whole wait, or without the time in which its port sends \
+                       from other queues";
+        let delays = [("whole", false), ("served", true)];
+        let is_served = section.extra_choice("delay", &delays, meaning)?;
+        if is_served && environment.service.scheduling.chooses_packets() {
+            let problem = "the scheduler chooses among the packets of a queue, which are then not served in turn";
+            return Err(section.conflict("delay", problem));
+        }
+        Ok(CbmParams {
+            alpha,
+            alpha_first_rtt,
+            congested_at,
+            is_of_port,
+            exempt,
+            spared,
+            is_served,
+        })
     }
 
     fn new(params: &CbmParams, environment: &Environment) -> Self {
@@ -145,6 +214,7 @@ impl Policy for Cbm {
             parts: params.is_of_port.then(|| rates.iter().map(part).collect()),
             is_congested: vec![false; queues],
             congested: vec![0; environment.queues_per_port as usize],
+            served: params.is_served.then(|| Served::new(environment)),
         }
     }
 
@@ -201,23 +271,41 @@ impl Cbm {
         };
         let ps_per_byte = buffer.rate(buffer.port_of(queue)).nominal().ps_per_byte();
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
-        now.since(queued_at).ps() as f64 * self.congested(queue_class) > limit
+        let of_others = |served: &Served| served.others(queue, buffer) - served.left;
+        let of_others = self.served.as_ref().map_or(0, of_others);
+        now.since(queued_at).ps().saturating_sub(of_others) as f64 * self.congested(queue_class)
+            > limit
     }
 }
 
 impl Watch for Cbm {
+    fn watches_queues(&self) -> bool {
+        self.served.is_some()
+    }
+
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.look_at(arrival.queue, buffer);
+        if let Some(served) = &mut self.served {
+            let mark = served.others(arrival.queue, buffer);
+            served.marks[arrival.queue as usize].push_back(mark);
+        }
     }
 
     fn on_dequeue(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
         self.look_at(queue, buffer);
+        if let Some(served) = &mut self.served {
+            let mark = served.marks[queue as usize].pop_front();
+            served.left = mark.expect("a packet that has joined the queue");
+        }
     }
 
     fn on_drop(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
         // A link has failed, and all packets that waited for it are lost.
         if buffer.packets(queue) == 0 {
             self.look_at(queue, buffer);
+            if let Some(served) = &mut self.served {
+                served.marks[queue as usize].clear();
+            }
         }
     }
 
@@ -229,7 +317,13 @@ impl Watch for Cbm {
         let params = self.params.common();
         let is_spared = params.exempt == Some(departure.queue_class)
             || params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
-        if !is_spared && self.is_late(departure, buffer) { Verdict::Drop } else { Verdict::Pass }
+        if !is_spared && self.is_late(departure, buffer) {
+            return Verdict::Drop;
+        }
+        if let Some(served) = &mut self.served {
+            served.sends(departure, buffer);
+        }
+        Verdict::Pass
     }
 }
 
@@ -283,6 +377,17 @@ mod tests {
         least
     }
 
+    /// A packet of 1000 bytes joins a queue and is sent at once.
+    fn sends(cbm: &mut Cbm, buffer: &mut Buffer, queue: QueueId) {
+        join(cbm, buffer, queue, 1_000);
+        buffer.subtract(queue, 1_000);
+        cbm.on_dequeue(Time::ZERO, queue, 1_000, buffer);
+        let queue_class = buffer.queue_class_of(queue);
+        let departure =
+            Departure { queue, queue_class, size: 1_000, ..leaving(Time::ZERO, Time::ZERO) };
+        assert_eq!(cbm.on_departure(&departure, buffer), Verdict::Pass);
+    }
+
     const US: u64 = 1_000_000;
 
     #[test]
@@ -332,6 +437,31 @@ mod tests {
         // When a port's part is exceeded, any wait is too long.
         join(&mut cbm, &mut buffer, 0, 400_000);
         assert_eq!(limit(&mut cbm, &buffer, 0, false), 0);
+    }
+
+    #[test]
+    fn the_time_in_which_others_are_served_may_be_left_out() {
+        // Theta is 0.5 * 996,000 bytes * 800 ps = 398.4 us when a packet leaves queue 1 that has waited
+        // for 400 us. Its port has sent three packets of queue 0 since, 2.4 us in all, one before, and
+        // another port one.
+        let longest = |delay: &str, since_then: u64| {
+            let (mut cbm, mut buffer) =
+                cbm(&format!("exempt_acks = false\ndelay = \"{delay}\""), 2);
+            for _ in 0..since_then {
+                sends(&mut cbm, &mut buffer, 0);
+            }
+            join(&mut cbm, &mut buffer, 1, 1_000);
+            for queue in [0, 2].into_iter().chain((since_then..3).map(|_| 0)) {
+                sends(&mut cbm, &mut buffer, queue);
+            }
+            join(&mut cbm, &mut buffer, 3, 4_000);
+            buffer.subtract(1, 1_000);
+            cbm.on_dequeue(Time::ZERO, 1, 1_000, &buffer);
+            limit(&mut cbm, &buffer, 1, false)
+        };
+        assert_eq!(longest("whole", 1), 398_400_000);
+        assert_eq!(longest("served", 1), 398_400_000 + 3 * 800_000);
+        assert_eq!(longest("served", 3), 398_400_000 + 800_000);
     }
 
     #[test]
