@@ -27,7 +27,7 @@ pub enum Takes {
     BdpSize,
     /// A number.
     Number(Range),
-    /// A number, or a list of numbers.
+    /// A number, a list of numbers, or a table of them.
     Numbers(Range),
     /// A whole number, both ends included.
     Integer {
@@ -174,7 +174,7 @@ impl Takes {
             Takes::BdpSize => vec![Form::size().or_in("bdp")],
             Takes::Number(range) => vec![Form::Number(*range)],
             Takes::Numbers(range) => {
-                vec![Form::Number(*range), Form::list([Form::Number(*range)])]
+                vec![Form::Number(*range), Form::list([Form::Number(*range)]), Form::Table]
             }
             Takes::Integer { least, most } => vec![Form::Integer { least: *least, most: *most }],
             Takes::Flag => vec![Form::Flag],
@@ -260,7 +260,12 @@ impl fmt::Display for Takes {
             ),
             Takes::BdpSize => f.write_str("a size such as \"30KB\" or \"1bdp\""),
             Takes::Number(range) => write!(f, "a number in {range}"),
-            Takes::Numbers(range) => write!(f, "a number in {range}, or a list of them"),
+            Takes::Numbers(range) => {
+                write!(
+                    f,
+                    "a number in {range}, a list of them, or a table such as {{ acks = 64, data = 0.5 }}"
+                )
+            }
             Takes::Integer { least, most: u64::MAX } => {
                 write!(f, "a whole number, at least {least}")
             }

@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::cost::Cost;
 use crate::scheduling::{Fifo, RoundRobin, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{ErrorKind, Files, Key, Range, Section, SettingsError};
+use spillway_settings::{ErrorKind, Files, Key, Range, Section, SettingsError, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -145,8 +145,8 @@ impl Environment {
         self.files.records(kind, section, key, name).map_err(refused)
     }
 
-    /// Reads one number, or one for every queue class. Warns if there are more numbers than
-    /// queue classes.
+    /// Reads one number, one for every queue class, or a table of them by role, which is resolved to
+    /// such a list. Warns if there are more numbers than queue classes.
     pub fn by_queue_class(
         &self,
         section: &mut Section,
@@ -155,6 +155,9 @@ impl Environment {
         range: Range,
         meaning: &'static str,
     ) -> Result<Vec<f64>, SettingsError> {
+        if let Some(Value::Table(_)) = section.peek(key) {
+            self.by_role(section, key)?;
+        }
         let numbers = section.numbers(key, &[default], range, meaning)?;
         let (given, queues) = (numbers.len(), self.queues_per_port);
         if given > queues as usize {
@@ -164,6 +167,61 @@ impl Environment {
             section.warn(key, text);
         }
         Ok(numbers)
+    }
+
+    /// Replaces numbers by role, such as `{ acks = 64, data = [2, 1] }`, by a list by queue class.
+    /// `data` is one number, or one for each queue class of data, from the best one on; the last holds
+    /// for all further ones. Where acks wait with data, `data` holds for them, too.
+    fn by_role(&self, section: &mut Section, key: &'static str) -> Result<(), SettingsError> {
+        let Some(Value::Table(mut roles)) = section.raw(key) else { return Ok(()) };
+        let wrong = |section: &Section, problem: String| {
+            Err(section.error(ErrorKind::WrongValue, key, problem))
+        };
+        let acks = roles.remove("acks");
+        let data = match roles.remove("data") {
+            Some(Value::Array(list)) => list,
+            one => one.into_iter().collect(),
+        };
+        if let Some(role) = roles.keys().next() {
+            return wrong(section, format!("{role:?} is not a role; these are acks and data"));
+        }
+        let Some(last) = data.last().cloned() else {
+            return wrong(section, "`data` is missing: a number, or a list of them".into());
+        };
+        let apart = self.unmanaged();
+        match (apart, &acks) {
+            (Some(class), None) => {
+                let problem = format!("`acks` is missing: they have queue class {class}");
+                return wrong(section, problem);
+            }
+            (None, Some(_)) => {
+                section
+                    .warn(key, "acks wait with data, whose number they have: `acks` means nothing");
+            }
+            _ => {}
+        }
+        let queues = self.queues_per_port as usize;
+        let given = data.len();
+        let room = queues - usize::from(apart.is_some());
+        if given > room {
+            let text = format!("{given} numbers for data, but data have {room} queues at a port");
+            section.warn(key, text);
+        }
+        let mut data = data.into_iter().chain(std::iter::repeat(last));
+        let mut list: Vec<Value> = Vec::with_capacity(queues);
+        for class in 0..queues {
+            let own = acks.as_ref().filter(|_| apart.map(usize::from) == Some(class));
+            list.extend(own.cloned().or_else(|| data.next()));
+        }
+        // Where acks wait with data, a list has a number for every queue class, so that none can be
+        // taken for one of acks alone.
+        let tail = list.iter().rev().take_while(|number| Some(*number) == list.last()).count();
+        if apart.is_some() || tail == queues {
+            list.truncate(queues - tail + 1);
+        }
+        let one = list.len() == 1;
+        section.give(key, if one { list.remove(0) } else { Value::Array(list) });
+        Ok(())
     }
 
     /// Reads whether a policy exempts acks; if so, returns their queue class.

@@ -18,7 +18,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for tier in &scenario.tiers {
         let place = Place::of(scenario, tier);
-        let mut found = numbers_for_acks(&place);
+        let mut found = numbers_for_acks(&place, scenario);
         found.extend(limits_of_ports(&place));
         found.extend(limited_delays(&place));
         found.extend(room_for_better(&place));
@@ -79,8 +79,9 @@ impl<'a> Place<'a> {
 
 /// Warnings about lists by queue class in which the number for acks holds for data as well. A list
 /// of more than two numbers that has one for every class of data is taken as meant.
-fn numbers_for_acks(place: &Place) -> Vec<String> {
+fn numbers_for_acks(place: &Place, scenario: &Scenario) -> Vec<String> {
     let (acks, queues) = (place.tier.settings.ack_queue, place.tier.settings.queues_per_port);
+    let has_roles = scenario.shares_ack_queues || place.tier.settings.data_queue == acks;
     if queues == 1 || !place.data.contains(&acks) {
         return Vec::new();
     }
@@ -100,11 +101,19 @@ fn numbers_for_acks(place: &Place) -> Vec<String> {
             if is_by_class || list.iter().all(|&number| number == of_acks) {
                 continue;
             }
-            let more = if list.len() < queues as usize {
-                format!("write one number for each of the {queues} queue classes, or ")
-            } else {
-                String::new()
-            };
+            let mut more = String::new();
+            if has_roles {
+                let others = (0..).zip(&list).filter(|(class, _)| *class != acks);
+                let others: Vec<String> = others.map(|(_, number)| number.to_string()).collect();
+                let data = match &others[..] {
+                    [one] => one.clone(),
+                    several => format!("[{}]", several.join(", ")),
+                };
+                more += &format!("write {key} = {{ data = {data} }}, or ");
+            }
+            if list.len() < queues as usize {
+                more += &format!("write one number for each of the {queues} queue classes, or ");
+            }
             found.push(format!(
                 "{path}.{key}: data wait with acks in queue class {acks}, so {of_acks} holds for \
                  these data as well as for acks; {more}let acks wait apart from data"

@@ -5,7 +5,7 @@ use crate::Buffer;
 use crate::aqm::{AqmParams, AqmPolicy};
 use crate::scheduling::SchedulingParams;
 use crate::sharing::{SharingParams, SharingPolicy};
-use spillway_settings::Table;
+use spillway_settings::{Table, Value};
 
 /// Settings to try. A policy has some of these keys. It refuses the others, or does not read them.
 const SETTINGS: [&str; 14] = [
@@ -235,4 +235,69 @@ fn every_switch_has_a_random_stream_of_its_own() {
 fn stream_of(state: &str) -> &str {
     let from = state.find("random: ").expect("it draws");
     &state[from..from + state[from..].find('}').expect("a struct")]
+}
+
+/// What a list by queue class is resolved to, and what is warned of.
+fn by_role(text: &str, environment: &Environment) -> Result<(Value, Vec<String>), String> {
+    let mut section = Section::new("sharing", format!("alpha = {text}").parse().unwrap());
+    let numbers = environment.by_queue_class(&mut section, "alpha", 0.5, Range::Positive, "");
+    let numbers = numbers.map_err(|error| error.to_string())?;
+    let warnings = section.warnings().to_vec();
+    let resolved = section.finish().unwrap().remove("alpha").unwrap();
+    let list = resolved.as_array().cloned().unwrap_or_else(|| vec![resolved.clone()]);
+    assert_eq!(list.len(), numbers.len());
+    Ok((resolved, warnings))
+}
+
+#[test]
+fn numbers_by_role_are_those_by_queue_class() {
+    let of = |queues_per_port, ack_queue_class, shares_ack_queues| Environment {
+        queues_per_port,
+        ack_queue_class,
+        shares_ack_queues,
+        ..Environment::example(2)
+    };
+    let (two, eight, last) = (of(2, 0, false), of(8, 0, false), of(3, 2, false));
+    let (one, shared) = (of(1, 0, false), of(4, 0, true));
+    let plain = "{ acks = 64, data = 0.5 }";
+    for (text, environment, expected) in [
+        (plain, &two, "[64, 0.5]"),
+        (plain, &eight, "[64, 0.5]"),
+        ("{ acks = 64, data = [4, 2, 1] }", &eight, "[64, 4, 2, 1]"),
+        ("{ acks = 1, data = 1 }", &eight, "1"),
+        // Acks have the last queue class; data have the others.
+        ("{ acks = 64, data = [4, 2] }", &last, "[4, 2, 64]"),
+        (plain, &last, "[0.5, 0.5, 64]"),
+        // Acks wait with data of the best level.
+        ("{ data = 0.5 }", &shared, "0.5"),
+        ("{ data = [4, 2] }", &shared, "[4, 2, 2, 2]"),
+        ("{ data = 0.5 }", &one, "0.5"),
+    ] {
+        let (resolved, warnings) = by_role(text, environment).unwrap();
+        assert_eq!(resolved.to_string(), expected, "{text}");
+        assert_eq!(warnings, [""; 0], "{text}");
+    }
+    let meaningless =
+        "sharing.alpha: acks wait with data, whose number they have: `acks` means nothing";
+    assert_eq!(by_role(plain, &shared).unwrap().1, [meaningless]);
+    let many = "sharing.alpha: 2 numbers for data, but data have 1 queues at a port";
+    assert_eq!(by_role("{ acks = 1, data = [2, 3] }", &two).unwrap().1, [many]);
+}
+
+#[test]
+fn roles_that_are_missing_or_unknown_are_refused() {
+    let two = Environment { queues_per_port: 2, ..Environment::example(2) };
+    for (text, problem) in [
+        ("{ data = 0.5 }", "`acks` is missing: they have queue class 0"),
+        ("{ acks = 64 }", "`data` is missing: a number, or a list of them"),
+        ("{ acks = 64, data = [] }", "`data` is missing: a number, or a list of them"),
+        ("{ acks = 64, dat = 1 }", "\"dat\" is not a role; these are acks and data"),
+        (
+            "{ acks = 64, data = -1 }",
+            "[64, -1] is not valid; expected a number in (0, inf), a list of them, or a table such as { acks = \
+             64, data = 0.5 }",
+        ),
+    ] {
+        assert_eq!(by_role(text, &two).unwrap_err(), format!("sharing.alpha: {problem}"), "{text}");
+    }
 }
