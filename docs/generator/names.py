@@ -12,6 +12,7 @@ NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 
 EVERYTHING: Json = {
     "duration": "1ms",
+    "record": {"queue_classes": True},
     "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
     "switch": {
         "buffer": "20KB",
@@ -49,6 +50,8 @@ def names_of_a_run() -> dict[str, list[str]]:
     names["run"] = list(summary["run"])
     names["job"] = list(summary["job_us"]["all"])
     names["pausing"] = list(summary["pauses"])
+    [tier, *_] = summary["queue_classes"].values()
+    names["queue_classes"] = list(tier["0"])
     names |= {name: SCHEMA[name] for name in ("statuses", "reasons")}
     return names
 

@@ -97,6 +97,9 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         summary["climbing"] = classes.climbing();
     }
     simulation.record_mut().outcomes = outcomes;
+    if simulation.scenario().recording.queue_classes {
+        summary["queue_classes"] = queue_classes(simulation);
+    }
     summary
 }
 
@@ -243,6 +246,27 @@ fn sharing_counts(simulation: &Simulation) -> Value {
         }
     }
     Value::Object(by_tier)
+}
+
+/// What became of the packets of each queue class, by tier: sums over its switches, and of bytes the
+/// mean over time and switches.
+fn queue_classes(simulation: &mut Simulation) -> Value {
+    let elapsed = simulation.now().ps();
+    let tiers: Vec<_> = simulation.scenario().tiers.iter().map(|tier| tier.tier).collect();
+    let by_tier = tiers.into_iter().enumerate().map(|(place, tier)| {
+        let (switches, classes) = simulation.queue_classes_of_tier(place);
+        let rows = classes.into_iter().map(|sum| {
+            let time = u128::from(elapsed) * switches as u128;
+            json!({
+                "mean_bytes": (time > 0).then(|| sum.byte_picoseconds as f64 / time as f64),
+                "marked_packets": sum.marked_packets,
+                "dropped_packets": sum.dropped_packets,
+            })
+        });
+        let named = (0..).zip(rows).map(|(class, row): (u32, _)| (class.to_string(), row));
+        (tier.to_string(), Value::Object(named.collect()))
+    });
+    Value::Object(by_tier.collect())
 }
 
 /// The occupancy of buffers, as fractions, of the leaf tier and of every tier.

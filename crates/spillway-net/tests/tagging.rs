@@ -144,6 +144,33 @@ fn the_aqm_manages_data_of_the_best_level_wherever_acks_wait() {
     }
 }
 
+/// The same packets: 2, 4, 6 and 8 wait from 2, 3, 4 and 5 us on, and then 7 to 1, for a
+/// microsecond each.
+#[test]
+fn the_summary_tells_what_waits_in_which_class() {
+    let flows = [(0, 3, 4_000, 0), (1, 3, 4_000, 0), (2, 3, 4_000, 0)];
+    let of = |more: &str, record: &str| {
+        let switch = format!(
+            "queues_per_port = 9, scheduling = \"strict\", \
+             aqm = {{ kind = \"ecn\", threshold = \"3pkt\" }}, {more}"
+        );
+        run(&text(&switch, "{ kind = \"pias\", acks = \"apart\" }", record), &columns(&flows))
+    };
+    let asked = "[record]\nqueue_classes = true";
+    let found = of("buffer = \"unlimited\"", asked);
+    let best = found.summary["queue_classes"]["leaf"]["1"].clone();
+    assert_eq!(best["marked_packets"], 5);
+    assert_eq!(best["dropped_packets"], 0);
+    let byte_us = best["mean_bytes"].as_f64().unwrap() * found.number("simulated_s") * 1e6;
+    assert!((byte_us - 48_000.0).abs() < 1e-6, "{byte_us}");
+    // Of 8 packets that wait from 5 us on, two are too many.
+    let found = of("queue_limit = \"6pkt\"", asked);
+    let best = &found.summary["queue_classes"]["leaf"]["1"];
+    assert_eq!(best["dropped_packets"].as_u64().unwrap(), found.all_drops());
+    assert!(found.all_drops() > 0);
+    assert!(of("queue_limit = \"6pkt\"", "").summary["queue_classes"].is_null());
+}
+
 /// The same packets: those that are lost, those that wait in every queue, and all that flows tell.
 #[test]
 fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {

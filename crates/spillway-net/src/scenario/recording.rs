@@ -37,6 +37,8 @@ pub struct Recording {
     pub acknowledged: bool,
     /// Whether the rows of flows say how long flows climbed.
     pub climbing: bool,
+    /// Whether the summary has counts by queue class.
+    pub queue_classes: bool,
     /// Whether every pause has a row.
     pub pauses: bool,
     /// Whether every lost packet has a row.
@@ -111,6 +113,8 @@ impl Recording {
         let meaning = "whether flows have one more column, the time for which they climbed, and the \
                        summary has the share of their time";
         let climbing = section.optional_flag("climbing", meaning)?.unwrap_or(false);
+        let meaning = "whether the summary has bytes, marks and losses by tier and queue class";
+        let queue_classes = section.optional_flag("queue_classes", meaning)?.unwrap_or(false);
         let pauses =
             section.optional_flag("pauses", "whether every pause has a row")?.unwrap_or(false);
         if pauses && scope.tiers.iter().all(|tier| tier.pfc.is_none()) {
@@ -210,6 +214,7 @@ impl Recording {
             repairs,
             acknowledged,
             climbing,
+            queue_classes,
             pauses,
             drops,
             decisions,

@@ -10,7 +10,9 @@ use crate::record::{
 };
 use crate::scenario::{DecisionFilter, Scenario};
 use spillway_engine::{Stream, Time};
-use spillway_switch::{BurstReport, Decision, Discipline, DropReason, Fate, Meter};
+use spillway_switch::{
+    BurstReport, Decision, Discipline, DropReason, Fate, Meter, QueueCounts, QueueId,
+};
 use spillway_topology::Node;
 use std::collections::BTreeMap;
 
@@ -333,6 +335,25 @@ impl Simulation {
             }
         }
         meters
+    }
+
+    /// How many switches a tier has, and the sums over all their ports of what became of the
+    /// packets of each queue class. The switches must have been observed from the beginning.
+    pub(crate) fn queue_classes_of_tier(&mut self, tier: usize) -> (usize, Vec<QueueCounts>) {
+        let now = self.network.now;
+        let queues = self.scenario.tiers[tier].settings.queues_per_port;
+        let mut sums = vec![QueueCounts::default(); queues as usize];
+        let mut switches = 0;
+        for (number, switch) in (0..).zip(&mut self.network.switches) {
+            if self.scenario.tier_of(number) != tier {
+                continue;
+            }
+            switches += 1;
+            for queue in 0..switch.buffer().queues().len() as QueueId {
+                sums[(queue % queues) as usize] += switch.queue_counts(now, queue);
+            }
+        }
+        (switches, sums)
     }
 
     /// Payload offered by all traffic sections with a rate, in bits per second.

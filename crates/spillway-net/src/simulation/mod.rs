@@ -168,6 +168,10 @@ impl Simulation {
         simulation.schedule_instruments();
         simulation.samples_until = simulation.end_of_samples();
         simulation.network.take_shortcuts(shortcuts, &simulation.scenario);
+        if simulation.scenario.recording.queue_classes {
+            let switches = &mut simulation.network.switches;
+            switches.iter_mut().for_each(|switch| switch.observe(Time::ZERO));
+        }
         simulation
     }
 

@@ -9,6 +9,7 @@ use crate::aqm::Aqm;
 use crate::buffer::QueueId;
 use crate::sharing::Sharing;
 use spillway_engine::Time;
+use std::ops::AddAssign;
 
 /// What has become of a queue's packets since the observation began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,16 @@ pub struct QueueCounts {
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
+}
+
+impl AddAssign for QueueCounts {
+    fn add_assign(&mut self, other: QueueCounts) {
+        self.byte_picoseconds += other.byte_picoseconds;
+        self.marked_packets += other.marked_packets;
+        self.marked_bytes += other.marked_bytes;
+        self.dropped_packets += other.dropped_packets;
+        self.dropped_bytes += other.dropped_bytes;
+    }
 }
 
 /// The counts of all queues of a switch.
