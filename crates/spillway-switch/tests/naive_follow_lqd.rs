@@ -37,8 +37,17 @@ struct Oracle {
     /// Whether all answers are flipped.
     flips: Option<bool>,
     push_out: Option<bool>,
+    trust: Option<Trust>,
     /// Predictions for arrivals, repeated: whether each will be dropped.
     says: Vec<bool>,
+}
+
+/// The keys of `trust = "regret"`.
+#[derive(Clone, Debug)]
+struct Trust {
+    window: usize,
+    regret: Option<f64>,
+    is_by_dt: bool,
 }
 
 impl Keys {
@@ -56,6 +65,11 @@ impl Keys {
             lines.extend(oracle.safeguard.map(|has| format!("safeguard = {has}")));
             let flips = oracle.flips.map(u8::from);
             lines.extend(flips.map(|all| format!("flip_probability = {all}.0")));
+            if let Some(Trust { window, regret, is_by_dt }) = oracle.trust {
+                lines.push(format!("trust = \"regret\"\ntrust_window = {window}"));
+                lines.extend(regret.map(|most| format!("trust_regret = {most:?}")));
+                lines.extend((!is_by_dt).then(|| "fallback = \"harmonic\"".into()));
+            }
             lines.extend(oracle.push_out.map(|does| format!("push_out = {does}")));
         }
         lines.join("\n")
@@ -275,12 +289,29 @@ impl<'a> Lqd<'a> {
 /// The weights of queue classes, for deficit round robin.
 const WEIGHTS: [u64; 2] = [1, 3];
 
+/// What was known when Credence was last judged, and what came of it.
+#[derive(Clone, Debug, Default)]
+struct Judged {
+    arrivals: usize,
+    /// What LQD had lost and sent by then, and what was lost here since.
+    lost: i64,
+    sent: i64,
+    own_lost: i64,
+    is_followed: bool,
+    /// The regret when Credence was last followed, and when it was not.
+    with: f64,
+    without: Option<f64>,
+    windows: u32,
+    hold: u32,
+}
+
 struct Follower<'a> {
     setup: &'a Setup,
     lqd: Lqd<'a>,
     now: u64,
     /// The number of every packet that the oracle was asked about, and whether it predicted a drop.
     said: Vec<(usize, bool)>,
+    judged: Judged,
     /// The queues that make room for the last arrival.
     victims: Vec<usize>,
     counts: Tally,
@@ -290,7 +321,8 @@ impl<'a> Follower<'a> {
     fn new(setup: &'a Setup) -> Follower<'a> {
         let lqd = Lqd::new(setup);
         let (said, victims) = (Vec::new(), Vec::new());
-        Follower { setup, lqd, now: 0, said, victims, counts: Tally::default() }
+        let judged = Judged { is_followed: true, hold: 1, ..Judged::default() };
+        Follower { setup, lqd, now: 0, said, judged, victims, counts: Tally::default() }
     }
 
     /// Algorithm 2, after the thresholds.
@@ -354,6 +386,11 @@ impl<'a> Follower<'a> {
             ("exempt", None)
         } else if fits && has_safeguard && share < queues.capacity {
             ("safeguard", None)
+        } else if !self.judged.is_followed {
+            let is_by_dt = oracle.trust.as_ref().is_some_and(|trust| trust.is_by_dt);
+            let is_let_in = self.falls_back(arrival, queues, is_by_dt);
+            self.counts.count("the fallback refuses", !is_let_in);
+            ("fallbacks", (!is_let_in).then_some(DropReason::OverThreshold))
         } else if queues.bytes(arrival.queue) + arrival.size > threshold {
             ("threshold", Some(DropReason::OverThreshold))
         } else if drops {
@@ -373,18 +410,82 @@ impl<'a> Follower<'a> {
         reason
     }
 
-    /// Counts the oracle's right and wrong answers. A drop is a positive.
-    fn judge(&mut self) {
-        for &(number, drops) in &self.said {
-            let cell = match (drops, self.lqd.dropped[number]) {
-                (true, Some(true)) => "true_positives",
-                (true, Some(false)) => "false_positives",
-                (false, Some(false)) => "true_negatives",
-                (false, Some(true)) => "false_negatives",
-                (_, None) => "no fate yet",
+    /// The numbers of the oracle's answers by what became of the packets. A drop is a positive.
+    fn cells(&self) -> [usize; 4] {
+        let of = |cell: (bool, bool)| {
+            let is_there = |&&(number, drops): &&(usize, bool)| {
+                self.lqd.dropped[number].map(|is_dropped| (drops, is_dropped)) == Some(cell)
             };
-            self.counts.count(cell, true);
+            self.said.iter().filter(is_there).count()
+        };
+        [(true, true), (true, false), (false, false), (false, true)].map(of)
+    }
+
+    /// After every window of arrivals, what was lost here and by LQD tells whether Credence is
+    /// followed.
+    fn judge(&mut self) {
+        let Some(Oracle { trust: Some(trust), .. }) = &self.setup.keys.oracle else { return };
+        let judged = &mut self.judged;
+        if self.lqd.dropped.len() - judged.arrivals < trust.window {
+            return;
         }
+        let by_lqd = |is_dropped| {
+            self.lqd.dropped.iter().filter(|dropped| **dropped == Some(is_dropped)).count() as i64
+        };
+        let (lost, sent) = (by_lqd(true), by_lqd(false));
+        let more = judged.own_lost - (lost - judged.lost);
+        let regret = more as f64 / (sent - judged.sent).max(1) as f64;
+        judged.arrivals = self.lqd.dropped.len();
+        (judged.lost, judged.sent, judged.own_lost) = (lost, sent, 0);
+        let is_small = regret <= trust.regret.unwrap_or(0.005);
+        if judged.is_followed {
+            judged.with = regret;
+            judged.windows += 1;
+            if is_small {
+                (judged.windows, judged.hold) = (0, 1);
+                self.counts.count("trust stays", true);
+            } else if judged.without.is_some_and(|without| without >= regret) {
+                self.counts.count("the fallback was worse", true);
+                if judged.windows == judged.hold {
+                    judged.without = None;
+                    self.counts.count("the fallback is forgotten", true);
+                }
+            } else {
+                judged.hold = (judged.hold * 2).min(64);
+                (judged.is_followed, judged.windows) = (false, 0);
+                self.counts.count("trust is lost", true);
+            }
+        } else {
+            judged.without = Some(regret);
+            judged.windows += 1;
+            let is_over = judged.windows == judged.hold;
+            if is_over || judged.with <= regret {
+                (judged.is_followed, judged.windows) = (true, 0);
+                self.counts.count(if is_over { "trust is tried" } else { "trust is back" }, true);
+            }
+        }
+    }
+
+    /// Whether the fallback admits a packet.
+    fn falls_back(&self, arrival: &Given, queues: &Queues, is_by_dt: bool) -> bool {
+        let with = |queue: usize| {
+            queues.bytes(queue) + if queue == arrival.queue { arrival.size } else { 0 }
+        };
+        let capacity = queues.capacity as f64;
+        if is_by_dt {
+            return 2 * with(arrival.queue) <= queues.capacity - queues.total();
+        }
+        // Of the queues whose ranks change, since others may have grown too long before.
+        let ranked: Vec<usize> =
+            queues.all().filter(|&queue| !self.setup.is_exempt(queue)).collect();
+        let harmonic: f64 = (1..=ranked.len()).map(|k| 1.0 / k as f64).sum();
+        let (before, after) = (queues.bytes(arrival.queue), with(arrival.queue));
+        ranked.iter().map(|&queue| (queue, with(queue))).all(|(queue, length)| {
+            let is_overtaken = before < length && length <= after;
+            let rank = ranked.iter().filter(|&&other| with(other) >= length).count();
+            let most = capacity / (rank as f64 * harmonic) * (1.0 + 1e-12);
+            (queue != arrival.queue && !is_overtaken) || length as f64 <= most
+        })
     }
 }
 
@@ -404,6 +505,7 @@ impl Naive for Follower<'_> {
             prop_assert_eq!(decision.threshold, Some(self.lqd.bytes(queue)));
             return Ok(());
         }
+        self.judge();
         self.lqd.arrive(now, queue, size, &mut self.counts);
         let threshold = self.lqd.bytes(queue);
         prop_assert_eq!(decision.threshold, Some(threshold), "{:?}", arrival);
@@ -412,6 +514,7 @@ impl Naive for Follower<'_> {
             Some(oracle) => self.ask(oracle, arrival, threshold, queues),
         };
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, threshold);
+        self.judged.own_lost += i64::from(expected.is_some());
 
         let length = queues.bytes(queue) + size;
         let is_tested = !self.setup.is_exempt(queue);
@@ -464,7 +567,10 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let mut real = run(&switch, false, &mut follower, steps)?;
     real.switch.finish_sharing(Time::from_ps(follower.now));
     follower.lqd.send_until(follower.now);
-    follower.judge();
+    let cells = ["true_positives", "false_positives", "true_negatives", "false_negatives"];
+    for (cell, number) in cells.into_iter().zip(follower.cells()) {
+        (0..number).for_each(|_| follower.counts.count(cell, true));
+    }
     for (name, told) in real.switch.sharing_counters() {
         prop_assert_eq!(told, follower.counts.of(&name) as u64, "{}", name);
     }
@@ -475,8 +581,17 @@ fn keys() -> impl Strategy<Value = Keys> {
     let answers = vec(prop::bool::weighted(0.3), 1..40);
     let flips = option::weighted(0.2, any::<bool>());
     let (safeguard, push_out) = (option::of(any::<bool>()), option::of(any::<bool>()));
-    let oracle = (safeguard, flips, push_out, answers)
-        .prop_map(|(safeguard, flips, push_out, says)| Oracle { safeguard, flips, push_out, says });
+    let trust = (1..12usize, option::of(0.0..0.5), any::<bool>())
+        .prop_map(|(window, regret, is_by_dt)| Trust { window, regret, is_by_dt });
+    let oracle = (safeguard, flips, push_out, option::weighted(0.3, trust), answers).prop_map(
+        |(safeguard, flips, push_out, trust, says)| Oracle {
+            safeguard,
+            flips,
+            push_out: push_out.filter(|_| trust.is_none()),
+            trust,
+            says,
+        },
+    );
     let of_lqd = (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<bool>()));
     (of_lqd, option::of(oracle)).prop_map(
         |((count_arrival, is_lowest_index, exempt_acks), oracle)| Keys {
@@ -527,7 +642,7 @@ fn the_cases_fill_the_virtual_buffer_too() {
         let counts = compare(&setup, &steps).unwrap();
         totals.entry(setup.keys.id()).or_default().add(counts);
     });
-    for (id, kinds) in [("followlqd", 20), ("credence", 39)] {
+    for (id, kinds) in [("followlqd", 20), ("credence", 46)] {
         let total = &totals[id];
         assert_eq!(total.0.len(), kinds, "{id}: {total:?}");
         // Lengths seldom differ by one byte.

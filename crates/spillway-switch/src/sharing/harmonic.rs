@@ -50,6 +50,13 @@ pub struct HarmonicParams {
     exempt: Option<u8>,
 }
 
+impl HarmonicParams {
+    /// Every queue is bounded by its rank, but for those of this class.
+    pub(super) fn by_rank(exempt: Option<u8>) -> HarmonicParams {
+        HarmonicParams { form: Form::Rank, exempt }
+    }
+}
+
 /// Bounds queue lengths by their rank.
 #[derive(Clone, Debug)]
 pub struct Harmonic {

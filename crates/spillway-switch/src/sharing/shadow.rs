@@ -6,7 +6,7 @@ mod timetable;
 mod tournament;
 
 use super::victim::VictimRule;
-use crate::buffer::QueueId;
+use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::Environment;
 use crate::policy::Arrival;
 use spillway_engine::Time;
@@ -36,8 +36,13 @@ impl Truth {
         self.counts[prediction as usize][usize::from(is_dropped)]
     }
 
+    /// The numbers of packets that LQD dropped, and that it sent, whatever was predicted.
+    pub fn totals(&self) -> [u64; 2] {
+        [true, false].map(|of| self.counts.iter().map(|counts| counts[usize::from(of)]).sum())
+    }
+
     #[inline]
-    fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
+    pub fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
         self.counts[prediction as usize][usize::from(is_dropped)] += 1;
     }
 
@@ -97,7 +102,13 @@ impl ShadowLqd {
         either!(self, shadow => shadow.note(prediction));
     }
 
-    /// How often predictions have come true so far.
+    /// How often predictions have come true by now; the virtual LQD has the real buffer's queues.
+    pub fn truth_at(&mut self, now: Time, buffer: &Buffer) -> Truth {
+        (0..buffer.queues().len() as QueueId).for_each(|queue| self.look_at(now, queue));
+        self.truth()
+    }
+
+    /// How often predictions have come true, as of the last look at each port.
     pub fn truth(&self) -> Truth {
         either!(self, shadow => shadow.truth())
     }
@@ -127,7 +138,7 @@ mod tests {
         let of = |environment: &Environment| ShadowLqd::new(rule, None, environment);
         assert!(matches!(of(&environment(64, 2_048)), ShadowLqd::Timetable(_)));
         assert!(matches!(of(&environment(64, 1 << 21)), ShadowLqd::Switch(_)));
-        assert!(matches!(of(&environment(64, crate::Buffer::UNLIMITED)), ShadowLqd::Switch(_)));
+        assert!(matches!(of(&environment(64, Buffer::UNLIMITED)), ShadowLqd::Switch(_)));
         assert!(matches!(of(&Environment::example(64)), ShadowLqd::Switch(_)));
     }
 

@@ -119,6 +119,7 @@ impl ShadowSwitch {
         }
         self.last = None;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
+            self.truth.learn(Prediction::None, true);
             return self.bytes(arrival.queue);
         }
         let place = port as usize;
@@ -156,7 +157,10 @@ impl ShadowSwitch {
         let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
         match packet {
             Some(packet) => packet.prediction = prediction,
-            None => self.truth.learn(prediction, true),
+            None => {
+                self.truth.forget(Prediction::None, true);
+                self.truth.learn(prediction, true);
+            }
         }
     }
 

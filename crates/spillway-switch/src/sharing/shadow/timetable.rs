@@ -124,6 +124,7 @@ impl Timetable {
         self.look_at(arrival.now, arrival.queue);
         self.last = None;
         if self.open == self.capacity && !self.make_room(arrival.queue) {
+            self.truth.learn(Prediction::None, true);
             return self.bytes(arrival.queue);
         }
         let column = &mut self.columns[arrival.queue as usize];
@@ -144,15 +145,15 @@ impl Timetable {
     /// Records a prediction for the packet that has just arrived.
     #[inline]
     pub fn note(&mut self, prediction: Prediction) {
-        let Some(queue) = self.last else { return self.truth.learn(prediction, true) };
+        self.truth.forget(Prediction::None, self.last.is_none());
+        self.truth.learn(prediction, self.last.is_none());
+        let Some(queue) = self.last else { return };
         let (word, bit) = self.cell(self.columns[queue as usize].end - 1, queue);
         match prediction {
             Prediction::None => {}
             Prediction::Accept => word.accept |= bit,
             Prediction::Drop => word.drop |= bit,
         }
-        self.truth.forget(Prediction::None, false);
-        self.truth.learn(prediction, false);
     }
 
     /// How often predictions have come true, for all packets whose outcomes have been settled.
