@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from spillway.learning.models import forest_arrays, forest_content
 from spillway.learning.oracle import FEATURES, Model, Scores, evaluate, train
 from spillway.learning.oracle import default as recipe
 from spillway.learning.oracle.trace import Place, Trace, join, load
+from spillway.scenario.fates import COLUMNS_OF
 from support import TINY, names
 
 # Much is lost on purpose: hosts are to send and receive more than their lines carry.
@@ -49,7 +51,7 @@ def made_up(queue, dropped, weight=None, ports=4) -> Trace:
     lengths = np.array(queue, np.float64)
     return Trace(
         time_ps=np.arange(count, dtype=np.uint64),
-        features=dict.fromkeys(FEATURES, lengths),
+        features=dict.fromkeys(COLUMNS_OF, lengths),
         buffer_bytes=np.full(count, 1000.0),
         dropped=np.array(dropped, bool),
         weight=np.array(weight or [1] * count, np.float64),
@@ -208,6 +210,27 @@ def test_credence_with_a_forest_asks_it(traces):
     assert (folder / "result" / "inputs" / "switch.sharing.model.safetensors").is_file()
     again = spillway.run(folder / "result")
     assert again.summary["sharing_counts"] == result.summary["sharing_counts"]
+
+
+def test_a_forest_may_look_at_the_level_of_packets(tmp_path):
+    # Of two levels, LQD drops the worse one's packets, whatever the lengths are.
+    level = np.array([1, 2] * 200)
+    trace = made_up([10] * 400, level == 2)
+    features = trace.features | {"queue_class": level.astype(float)}
+    trace = replace(trace, features=features, buffer_bytes=np.full(400, 25_000.0))
+    trained = train([trace], features=["queue_class"], split="none", trees=1).model
+    assert (trained.predict(trace.inputs(["queue_class"], "fraction")) == (level == 2)).all()
+    trained.save(tmp_path / "model.safetensors")
+    scenario = spillway.Scenario.load(TINY).set(
+        "switch.buffer=25KB", "switch.queues_per_port=3", "switch.aqm.threshold=unlimited"
+    )
+    scenario.folder = tmp_path
+    given = '{ kind = "credence", model = "model.safetensors", safeguard = false }'
+    for priority, is_dropped in ((1, False), (2, True)):
+        priorities = [f"traffic[{place}].priority={priority}" for place in (0, 1)]
+        run = spillway.run(scenario.set(f"switch.sharing={given}", "stop=4ms", *priorities))
+        counts = run.summary["sharing_counts"]["leaf"]
+        assert (counts["oracle_accepts"] == 0, counts["oracle_drops"] > 0) == (is_dropped,) * 2
 
 
 OPEN_LOOP = """

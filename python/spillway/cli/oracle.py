@@ -41,6 +41,7 @@ app.add_typer(oracle, name="oracle")
 _FEATURES = {
     "four": ("queue", "average_queue", "occupancy", "average_occupancy"),
     "two": ("queue", "occupancy"),
+    "five": ("queue", "average_queue", "occupancy", "average_occupancy", "queue_class"),
 }
 
 TracesArgument = Annotated[
@@ -75,9 +76,10 @@ def train(
     trees: TreesOption = 4,
     depth: DepthOption = 4,
     features: Annotated[
-        Literal["four", "two"],
+        Literal["four", "two", "five"],
         typer.Option(
-            help="Queue length and occupancy with their averages, or the two without averages."
+            help="Queue length and occupancy with their averages; the two without averages; or the "
+            "four and the queue class, the level of tagged packets."
         ),
     ] = "four",
     units: Annotated[

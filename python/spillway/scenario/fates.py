@@ -24,7 +24,11 @@ FEATURES = {
     "occupancy": "occupancy_bytes",
     "average_occupancy": "average_occupancy_bytes",
 }
-"""The features that a model may use, and the columns that have them in bytes."""
+"""The features of Credence's paper, and the columns that have them in bytes."""
+QUEUE_CLASS = "queue_class"
+"""One more feature: for tagged packets their level."""
+COLUMNS_OF = {**FEATURES, QUEUE_CLASS: "queue"}
+"""All features that a model may use, and their columns."""
 _TYPES = {
     "time_ps": "uint64",
     "switch": "string",
@@ -34,9 +38,9 @@ _TYPES = {
     "weight": "float64",
     "flow_id": "uint32",
     "seq": "uint64",
-} | dict.fromkeys(FEATURES.values(), "float64")
+} | dict.fromkeys(COLUMNS_OF.values(), "float64")
 """The types of the columns."""
-_COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *FEATURES.values())
+_COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *COLUMNS_OF.values())
 _MAY_BE_UNKNOWN = ("dropped", "buffer_bytes")
 """The columns that are unknown for some packets."""
 

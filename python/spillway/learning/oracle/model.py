@@ -14,7 +14,7 @@ import numpy.typing as npt
 from spillway.base import checksums, core
 from spillway.base.errors import FileError
 from spillway.learning.models import ForestModel, forest_arrays, forest_content
-from spillway.scenario.fates import FEATURES
+from spillway.scenario.fates import COLUMNS_OF
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
@@ -90,8 +90,8 @@ class Model(ForestModel):
         super()._take(content)
         # Whatever a switch would refuse is refused here too.
         for feature in self.features:
-            if feature not in FEATURES:
-                known = ", ".join(FEATURES)
+            if feature not in COLUMNS_OF:
+                known = ", ".join(COLUMNS_OF)
                 raise FileError(f"it looks at {feature!r}; known are {known}")
         for told, choices in ((self.units, UNITS), (self.average, AVERAGES)):
             if told not in choices:
@@ -129,7 +129,7 @@ class Model(ForestModel):
 
         Args:
             forest: It was fitted with the classes 0 and 1; 1 is dropped.
-            features: The names of its inputs, in order, from `FEATURES`.
+            features: The names of its inputs, in order, from `COLUMNS_OF`.
             units: The unit of lengths: "fraction" of the buffer, or "bytes".
             average: The kind of averages: "time", or "code", as Credence's program has them.
             training: On what it was trained, and how, as `Model.training` of a trained model has

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from spillway.base.documents import documents
 from spillway.base.errors import FileError, ScenarioError, ScenarioWarning, SpillwayError
 from spillway.base.folder import path_of
-from spillway.scenario.fates import FEATURES, FILE, file_of, read, tier_of
+from spillway.scenario.fates import COLUMNS_OF, FILE, QUEUE_CLASS, file_of, read, tier_of
 from spillway.scenario.scenario import Scenario, facts
 
 
@@ -46,7 +46,7 @@ class Trace:
 
     Attributes:
         time_ps: the time of arrival.
-        features: for every name in `FEATURES` what the packet found, in bytes.
+        features: for every name in `COLUMNS_OF` what the packet found, lengths in bytes.
         buffer_bytes: the switch's buffer.
         dropped: whether LQD dropped it.
         weight: the number of packets that it stands for.
@@ -96,8 +96,10 @@ class Trace:
         `units` is "fraction" (of the switch's buffer) or "bytes".
         """
         unit = self.buffer_bytes if units == "fraction" else 1.0
-        columns = [(self.features[name] / unit).astype(np.float32) for name in features]
-        return np.column_stack(columns)
+        columns = [
+            self.features[name] / (1.0 if name == QUEUE_CLASS else unit) for name in features
+        ]
+        return np.column_stack([column.astype(np.float32) for column in columns])
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Trace:
         """The trace with only these packets."""
@@ -174,7 +176,9 @@ def _load(file: Path) -> Trace:
     )
     return Trace(
         time_ps=column("time_ps"),
-        features={name: column(of).astype(np.float64, copy=False) for name, of in FEATURES.items()},
+        features={
+            name: column(of).astype(np.float64, copy=False) for name, of in COLUMNS_OF.items()
+        },
         buffer_bytes=column("buffer_bytes").astype(np.float64),
         dropped=column("dropped").astype(bool),
         weight=column("weight").astype(np.float64),
@@ -192,7 +196,10 @@ def join(traces: Iterable[Trace]) -> Trace:
     moved = [part.switch + start for part, start in zip(parts, starts, strict=True)]
     return Trace(
         np.concatenate([part.time_ps for part in parts]),
-        {name: np.concatenate([part.features[name] for part in parts]) for name in FEATURES},
+        {
+            name: np.concatenate([part.features[name] for part in parts])
+            for name in parts[0].features
+        },
         np.concatenate([part.buffer_bytes for part in parts]),
         np.concatenate([part.dropped for part in parts]),
         np.concatenate([part.weight for part in parts]),

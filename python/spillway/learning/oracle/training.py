@@ -16,7 +16,7 @@ from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.learning.models import check_known, versions
 from spillway.learning.oracle.model import UNITS, Model, Seen
 from spillway.learning.oracle.trace import Trace, join
-from spillway.scenario.fates import FEATURES
+from spillway.scenario.fates import COLUMNS_OF, FEATURES
 
 
 class NothingToLearnError(ScenarioError):
@@ -169,7 +169,7 @@ def train(
         traces: Packets and their fates; all with the same kind of averages.
         trees: How many trees, up to 10,000.
         depth: The greatest depth of a tree, up to 64.
-        features: Names from `FEATURES`: the four of section 3.4, or fewer.
+        features: Names from `COLUMNS_OF`: the four of section 3.4, or others.
         units: The unit of lengths, "fraction" of the buffer or "bytes".
         split: "time" trains on the first `train_share` of every trace's time; "random" on that
             share of the packets, as the paper does, so packets of one burst may be on both sides;
@@ -190,9 +190,9 @@ def train(
     traces = _traces(traces)
     trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
     seed = whole("seed", seed, 0, 2**32 - 1)
-    features = tuple(items(features, "features", f"known are {', '.join(FEATURES)}"))
+    features = tuple(items(features, "features", f"known are {', '.join(COLUMNS_OF)}"))
     for name in features or ("",):
-        check_known("features", name, FEATURES)
+        check_known("features", name, COLUMNS_OF)
     check_known("units", units, UNITS)
     check_known("split", split, SPLITS)
     train_share = share("train_share", train_share)

@@ -6,22 +6,25 @@ use crate::catalogue::Environment;
 use spillway_engine::Time;
 use spillway_forest::Forest;
 
-/// A feature: one of the paper's four (section 3.4).
+/// A feature: one of the paper's four (section 3.4), or the arrival's queue class, which for tagged
+/// packets is their level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     Queue,
     AverageQueue,
     Occupancy,
     AverageOccupancy,
+    QueueClass,
 }
 
 impl Feature {
     /// The names that models and traces use for the features.
-    const NAMES: [(&str, Feature); 4] = [
+    const NAMES: [(&str, Feature); 5] = [
         ("queue", Feature::Queue),
         ("average_queue", Feature::AverageQueue),
         ("occupancy", Feature::Occupancy),
         ("average_occupancy", Feature::AverageOccupancy),
+        ("queue_class", Feature::QueueClass),
     ];
 }
 
@@ -118,6 +121,10 @@ impl Features {
         let mut values = [0.0; MOST_FEATURES];
         for (value, feature) in values.iter_mut().zip(&self.features) {
             let bytes = match (feature, &self.averages) {
+                (Feature::QueueClass, _) => {
+                    *value = buffer.queue_class_of(queue).into();
+                    continue;
+                }
                 (Feature::AverageQueue, Some(averages)) => averages.queue(queue),
                 (Feature::AverageOccupancy, Some(averages)) => averages.occupancy(),
                 (Feature::Occupancy | Feature::AverageOccupancy, _) => buffer.occupancy() as f64,
