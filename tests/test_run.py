@@ -47,6 +47,18 @@ def test_a_run_has_a_row_for_every_flow(tiny):
     tiny.flows.validate(full=True)
 
 
+def test_flows_without_a_timeout_have_their_own_slowdowns():
+    result = spillway.run(TINY, set=["record.without_timeout=true"])
+    flows, summary = result.flows, result.summary
+    assert 0 < summary["fct_slowdown"]["all"]["with_timeout"] < flows.num_rows
+    on_time = flows.filter(pc.equal(flows["timeouts"], 0))
+    told = summary["without_timeout"]
+    assert told["all"]["count"] == on_time.num_rows
+    assert told["all"]["mean"] == pytest.approx(pc.mean(on_time["slowdown"]).as_py(), rel=1e-12)
+    queries = on_time.filter(pc.equal(on_time["class"], "queries"))
+    assert told["incast"]["max"] == pc.max(queries["slowdown"]).as_py()
+
+
 def test_the_tables_agree_with_the_summary(tiny):
     flows, summary = tiny.flows, tiny.summary
     assert sum(summary["drops"].values()) == tiny.drops.num_rows > 0

@@ -12,7 +12,7 @@ NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 
 EVERYTHING: Json = {
     "duration": "1ms",
-    "record": {"queue_classes": True},
+    "record": {"without_timeout": True, "queue_classes": True},
     "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
     "switch": {
         "buffer": "20KB",

@@ -96,6 +96,9 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     if scenario.recording.climbing {
         summary["climbing"] = classes.climbing();
     }
+    if scenario.recording.without_timeout {
+        summary["without_timeout"] = classes.without_timeout();
+    }
     simulation.record_mut().outcomes = outcomes;
     if simulation.scenario().recording.queue_classes {
         summary["queue_classes"] = queue_classes(simulation);
@@ -173,6 +176,16 @@ impl<'a> Classes<'a> {
         };
         let rows =
             self.0.iter().map(|(name, flows)| (name.clone(), json!({ "share": share(flows) })));
+        Value::Object(rows.collect())
+    }
+
+    /// The slowdowns of flows that had no timeout.
+    fn without_timeout(&self) -> Value {
+        let rows = self.0.iter().map(|(name, flows)| {
+            let on_time = flows.iter().filter(|flow| !flow.timed_out);
+            let row = statistics(on_time.map(|flow| flow.slowdown()).collect());
+            (name.clone(), Value::Object(row))
+        });
         Value::Object(rows.collect())
     }
 

@@ -37,6 +37,8 @@ pub struct Recording {
     pub acknowledged: bool,
     /// Whether the rows of flows say how long flows climbed.
     pub climbing: bool,
+    /// Whether the summary has the slowdowns of flows without a timeout.
+    pub without_timeout: bool,
     /// Whether the summary has counts by queue class.
     pub queue_classes: bool,
     /// Whether every pause has a row.
@@ -113,6 +115,8 @@ impl Recording {
         let meaning = "whether flows have one more column, the time for which they climbed, and the \
                        summary has the share of their time";
         let climbing = section.optional_flag("climbing", meaning)?.unwrap_or(false);
+        let meaning = "whether the summary has the slowdowns of flows that had no timeout";
+        let without_timeout = section.optional_flag("without_timeout", meaning)?.unwrap_or(false);
         let meaning = "whether the summary has bytes, marks and losses by tier and queue class";
         let queue_classes = section.optional_flag("queue_classes", meaning)?.unwrap_or(false);
         let pauses =
@@ -214,6 +218,7 @@ impl Recording {
             repairs,
             acknowledged,
             climbing,
+            without_timeout,
             queue_classes,
             pauses,
             drops,
