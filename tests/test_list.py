@@ -69,7 +69,9 @@ def test_list_shows_a_room(command, room):
     assert outcome.status == 0 and outcome.out.startswith(room)
     entries = command("list", room, "--json").json[room]
     for entry in entries:
-        told = {"id", "summary", "citation", "keys"} | ({"cost"} if room == "sharing" else set())
+        told = {"id", "summary", "citation", "keys"}
+        if room == "sharing":
+            told |= {"cost", "state"}
         if room in ("sharing", "aqm", "scheduling"):
             told |= {"changes", "changes_by_port"}
         assert set(entry) == told

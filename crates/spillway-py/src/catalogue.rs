@@ -10,6 +10,7 @@ use spillway_net::simulation::{Progress, SIGNALS};
 use spillway_net::summary::CLASSES;
 use spillway_settings::{Form, Key};
 use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::cost::State;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{DropReason, Entry};
@@ -187,10 +188,22 @@ fn policies(entries: Vec<Entry>) -> Value {
         told["changes_by_port"] = entry.changes_by_port.into();
         if let Some(cost) = entry.cost {
             told["cost"] = cost.parts().into_iter().collect();
+            told["state"] = cost.states().map(of_state).collect();
         }
         told
     };
     entries.iter().map(told).collect()
+}
+
+/// State that a policy keeps, and what it keeps it for, as numbers and what is no number.
+fn of_state((of, state): (&str, State)) -> Value {
+    json!({
+        "of": of,
+        "counters": state.counters,
+        "times": state.times,
+        "bits": state.bits,
+        "more": state.more,
+    })
 }
 
 /// An algorithm: its name, what it does, its source and its keys.

@@ -42,6 +42,14 @@ impl Cost {
         needs: "",
     };
 
+    /// All state that is kept, each with what it is kept for.
+    pub fn states(&self) -> impl Iterator<Item = (&'static str, State)> {
+        let own = [("queue", self.queue), ("port", self.port), ("switch", self.switch)];
+        own.into_iter()
+            .chain(self.others.iter().copied())
+            .filter(|(_, state)| *state != State::NONE)
+    }
+
     /// Its parts by name, as text.
     pub fn parts(&self) -> [(&'static str, String); 8] {
         [
@@ -196,5 +204,7 @@ mod tests {
             ("needs", "a clock"),
         ];
         assert_eq!(cost.parts(), told.map(|(name, text)| (name, text.to_string())));
+        let packet = State { bits: 1, ..State::NONE };
+        assert!(cost.states().eq([("queue", state), ("packet", packet)]));
     }
 }
