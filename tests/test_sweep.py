@@ -8,7 +8,7 @@ import pytest
 import spillway
 from spillway.base.arguments import seeds_of, split
 from spillway.experiment.statistics import across_seeds
-from spillway.scenario.variants import variants
+from spillway.scenario.variants import Variant, variants
 from support import TINY, names, without_cost
 
 
@@ -28,6 +28,16 @@ def test_variants_multiply_and_the_first_varies_slowest():
         "sharing=lqd load=0.4",
     ]
     assert found[1].assignments == ("switch.sharing=dt", "traffic.a.load=0.4")
+
+
+def test_variants_may_be_given_as_they_are_each_with_keys_of_its_own():
+    given = [Variant("", ("switch.sharing=lqd",)), Variant("", ("switch.aqm=none", "duration=1ms"))]
+    assert variants(given) == given
+    found = spillway.experiment(TINY, vary=given)
+    assert [variant.assignments for variant in found.variants] == [
+        each.assignments for each in given
+    ]
+    assert found.variants[0].label == "sharing=lqd aqm=ecn duration=4ms"
 
 
 def test_keys_with_a_slash_between_them_are_varied_together():

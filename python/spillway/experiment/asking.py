@@ -35,14 +35,14 @@ from spillway.experiment.work import RUNS
 from spillway.plugins import Plugins, plugins_of
 from spillway.result.metrics import Chosen, choose
 from spillway.scenario.scenario import Scenario, Source
-from spillway.scenario.variants import assigned, variants, within
+from spillway.scenario.variants import Variant, assigned, variants, within
 from spillway.tasks.store import Memory, Store
 
 
 def experiment(
     source: Source,
     *,
-    vary: Vary = (),
+    vary: Vary | Sequence[Variant] = (),
     seeds: Seeds | None = None,
     set: Assignments = (),
     plugins: Plugins = (),
@@ -59,7 +59,7 @@ def experiment(
         vary: Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values;
             several of them give all combinations. Keys that are varied together are in one text,
             as in `switch.sharing=dt,abm/switch.aqm=none,ecn`, or form a tuple, mapped to a list of
-            tuples.
+            tuples. A list of `Variant` is taken as it is.
         seeds: Numbers, or a text such as `1..5`; by default the scenario's own seed.
         set: `key=value` assignments, or a mapping of keys to values, for all variants.
         plugins: Classes that scenarios name by their ids; some variant must name each.

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from spillway.base.arguments import Vary, choices_of
 from spillway.base.errors import ScenarioError
@@ -34,12 +34,14 @@ def check_number(runs: int) -> None:
         raise ScenarioError("too many runs", f"one experiment has {MOST_RUNS:,} at most")
 
 
-def variants(vary: Vary) -> list[Variant]:
-    """All combinations of texts such as `switch.sharing=dt,lqd`.
+def variants(vary: Vary | Sequence[Variant]) -> list[Variant]:
+    """All combinations of texts such as `switch.sharing=dt,lqd`, or the variants as they are given.
 
     Keys that are varied together count as one.
     """
-    choices = choices_of(vary)
+    if isinstance(vary, (list, tuple)) and vary and isinstance(vary[0], Variant):
+        return list(vary)
+    choices = choices_of(cast(Vary, vary))
     check_number(math.prod(len(rows) for _, rows in choices))
     keys = [key for together, _ in choices for key in together]
     found = []
