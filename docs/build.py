@@ -24,7 +24,7 @@ BUILD = ROOT / "build"
 PAGES = BUILD / "pages"
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 CONTENTS = {
-    "Using it": ["../README", "scenario/*", "results", "experiments", "tuning", "plugins"],
+    "Using it": ["../README", "scenario/*", "results", "experiments", "tuning", "arena", "plugins"],
     "More of it": [
         "stepping", "learning", "oracles", "bounds", "rdma", "clocks", "slotted", "fluid",
         "thresholds",

@@ -62,6 +62,7 @@ DURATION_MS = 2
 LONGER_MS = {"tune": 10, "record.oracle_trace=true": 10}
 """Where that is too little: every seed of a study needs an incast, an oracle dropped packets."""
 FEW = {
+    ("arena",): {"--packets": 5000, "--runs": 40},
     ("bounds", "generate"): {"--jobs": 10},
     ("slotted", "lemma1"): {"--instances": 100},
     ("slotted", "search"): {"--steps": 200},
@@ -71,6 +72,7 @@ FEW = {
 }
 """Options that say how much is done, and the most of it here."""
 FIRST = {
+    ("arena",): {"--seeds": 1},
     ("compare",): {"--seeds": 2},
     ("fluid",): {"--flows": 1, "--min-packets": 2, "--seeds": 1, "--slope": 2},
     ("run",): {"--seeds": 2},
@@ -79,6 +81,7 @@ FIRST = {
 }
 """Options with lists, and how many of their values are taken here, from the first on."""
 ADDED = {
+    ("arena",): {"--runs": "40", "--seeds": "1"},
     ("bench",): {"--scenario": "leaf-spine-128"},
     ("compare",): {"--jobs": "1"},
     ("fluid",): {"--flows": "2", "--seeds": "1"},

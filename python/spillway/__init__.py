@@ -6,11 +6,11 @@
     'complete'
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side; `tune` finds the
-best values of its keys; a `Simulation` halts when it is told to. A scenario is a
-path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
-your own algorithms, `spillway.oracle` trains oracles for Credence, `spillway.slotted` is the model
-of the theory of sharing, `spillway.fluid` that of flows under RED, and `spillway.thresholds` finds
-thresholds for taggers.
+best values of its keys; `arena` ranks schemes over many scenarios; a `Simulation` halts when it is
+told to. A scenario is a path, the name of a bundled one, a dict, or a `Scenario`.
+`spillway.plugins` has the base classes of your own algorithms, `spillway.oracle` trains oracles for
+Credence, `spillway.slotted` is the model of the theory of sharing, `spillway.fluid` that of flows
+under RED, and `spillway.thresholds` finds thresholds for taggers.
 """
 
 import sys
@@ -49,11 +49,13 @@ Error = SpillwayError
 
 if TYPE_CHECKING:
     from spillway import plugins
+    from spillway.contest.arena import Arena, arena
     from spillway.learning import gym, oracle
     from spillway.theory import fluid, slotted, thresholds
     from spillway.tuning.study import Tuned, tune
 else:
     _LATER = {
+        **dict.fromkeys(("Arena", "arena"), "contest.arena"),
         **dict.fromkeys(("Tuned", "tune"), "tuning.study"),
         **dict.fromkeys(("gym", "oracle"), "learning"),
         **dict.fromkeys(("fluid", "slotted", "thresholds"), "theory"),
@@ -64,12 +66,13 @@ else:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         room = importlib.import_module(f"spillway.{_LATER[name]}")
-        if name in ("Tuned", "tune"):
+        if name in ("Arena", "Tuned", "arena", "tune"):
             return getattr(room, name)
         return importlib.import_module(f"{room.__name__}.{name}")
 
 
 __all__ = [
+    "Arena",
     "Error",
     "Experiment",
     "FileError",
@@ -85,6 +88,7 @@ __all__ = [
     "Tuned",
     "UncheckedWarning",
     "__version__",
+    "arena",
     "experiment",
     "fluid",
     "gym",

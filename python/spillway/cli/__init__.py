@@ -7,6 +7,7 @@ register commands when they are imported. What cannot be imported is told of, an
 from spillway.base.extensions import loaded
 from spillway.cli import (
     acc,
+    arena,
     bench,
     bounds,
     exchange,
@@ -36,6 +37,7 @@ __all__ = [
     "STUDIES",
     "acc",
     "app",
+    "arena",
     "bench",
     "bounds",
     "exchange",

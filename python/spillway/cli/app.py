@@ -27,7 +27,7 @@ from spillway.base.extensions import GET_STUDIES
 from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 
 _FIRST = (
-    *("run", "compare", "tune", "show", "list", "explain", "flows", "schema", "report"),
+    *("run", "compare", "tune", "arena", "show", "list", "explain", "flows", "schema", "report"),
     *(
         "reproduce",
         "oracle",

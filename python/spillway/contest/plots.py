@@ -1,0 +1,113 @@
+"""What an arena found, as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from spillway.contest.tables import ordered
+from spillway.show import drawing
+from spillway.show.palette import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_OWN, _OTHER, _QUIET = COLOURS[1], COLOURS[0], "#555555"
+_ROW = 0.24
+"""The height of a row in inches."""
+Document = Mapping[str, Any]
+
+
+def drawn(found: Document) -> dict[str, bytes]:
+    """The figures by name."""
+    import matplotlib as mpl
+
+    figures = {"ranks": _ranks, "front": _front, "effects": _effects}
+    with mpl.rc_context({**drawing.PLAIN, "axes.labelsize": 9}):
+        made = {name: draw(found) for name, draw in figures.items()}
+        return {name: drawing.svg(figure) for name, figure in made.items() if figure is not None}
+
+
+def _colour(each: Document) -> str:
+    return _OWN if each["is_own"] else _OTHER
+
+
+def _rows(axes: Axes, names: list[str]) -> None:
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="x", color="#DDDDDD", linewidth=0.7)
+    axes.tick_params(labelsize=8)
+
+
+def _ranks(found: Document) -> Figure | None:
+    """Mean ranks with their intervals, and worst cases."""
+    rows = [each for each in ordered(found) if each["rank"]["value"] is not None]
+    figure, (left, right) = drawing.panels(1, 2, 2, (9.6, 0.9 + _ROW * len(rows)), sharey=True)
+    _rows(left, [each["level"] for each in rows])
+    for place, each in enumerate(rows):
+        rank = each["rank"]
+        left.plot([rank["low"], rank["high"]], [place, place], color=_colour(each), linewidth=1.6)
+        left.plot(rank["value"], place, "o", color=_colour(each), markersize=5)
+        if each["worst"] is not None:
+            mean = each["ratio_to_best"]["value"]
+            right.plot([mean, 1 + each["worst"]], [place, place], color="#BBBBBB", linewidth=1.2)
+            right.plot(mean, place, "o", color=_colour(each), markersize=5)
+            right.plot(1 + each["worst"], place, "|", color=_colour(each), markersize=9)
+    left.set(xlabel=f"mean rank by {found['metric']}, 95% interval")
+    right.set(xlabel="ratio to the best: geometric mean (dot), worst (bar)")
+    if any(each["worst"] is not None for each in rows):
+        drawing.log_scale(right, "x")
+    right.grid(axis="x", color="#DDDDDD", linewidth=0.7)
+    return figure
+
+
+def _front(found: Document) -> Figure | None:
+    """Tail against goodput; the area is the state, as far as it is counted."""
+    rows = [each for each in found["levels"] if each["ratio_to_best"]["value"] is not None]
+    if len(rows) < 2:
+        return None
+    figure, (axes,) = drawing.panels(1, 1, 1, (6.4, 4.2))
+    axes.grid(color="#DDDDDD", linewidth=0.7)
+    for each in rows:
+        x, y = each["goodput"]["value"], each["ratio_to_best"]["value"]
+        if x is None:
+            continue
+        bits = each["state_bits"] or 0
+        axes.scatter(
+            [100 * x],
+            [y],
+            s=18 + 2.0 * bits**0.4,
+            color=_colour(each),
+            alpha=0.85 if each["on_front"] else 0.3,
+        )
+        axes.annotate(
+            each["level"],
+            (100 * x, y),
+            (5, 3),
+            textcoords="offset points",
+            fontsize=8,
+            color="black" if each["on_front"] else _QUIET,
+        )
+    axes.set(
+        xlabel="goodput, % of the best in the same context",
+        ylabel=f"{found['metric']}, ratio to the best",
+    )
+    return figure
+
+
+def _effects(found: Document) -> Figure | None:
+    """The share of every factor, and of every pair."""
+    if not found["effects"]:
+        return None
+    rows = found["effects"]["shares"][:20]
+    figure, (axes,) = drawing.panels(1, 1, 1, (6.4, 0.9 + _ROW * len(rows)))
+    _rows(axes, [" x ".join(each["of"]) for each in rows])
+    for place, each in enumerate(rows):
+        colour = COLOURS[2] if len(each["of"]) == 1 else COLOURS[5]
+        axes.barh(place, 100 * each["value"], color=colour, height=0.6)
+        if each["low"] is not None:
+            ends = [100 * each["low"], 100 * each["high"]]
+            axes.plot(ends, [place, place], color=_QUIET, linewidth=1)
+    axes.set(xlabel="share of the variance between runs, %, and its 95% interval")
+    return figure

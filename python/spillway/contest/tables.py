@@ -1,0 +1,240 @@
+"""What an arena found, as tables for terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from spillway.contest import hardware
+from spillway.contest.summary import BASE
+from spillway.show.tables import grid, number, percent
+
+Document = Mapping[str, Any]
+_MOST = 12
+"""The most lines of a list on a terminal."""
+
+
+def shown(found: Document) -> RenderableType:
+    """The answer, and the standings."""
+    parts: list[RenderableType] = [Text(plain(found["answer"]), "bold")]
+    if "levels" not in found:
+        return parts[0]
+    parts += [Text(plain(each), "bold cyan") for each in found["yours"]]
+    parts += [standings(found), Text(told(found), "dim")]
+    if found["effects"]:
+        parts.append(effects(found, most=_MOST))
+    return Group(*parts)
+
+
+def plain(text: str) -> str:
+    """A text without the marks of names."""
+    return text.replace("`", "")
+
+
+def told(found: Document) -> str:
+    """How to read the standings."""
+    texts = [
+        f"Rank by {found['metric']}, and its 95% interval over contexts; ratio: geometric mean of "
+        "the ratio to the best of the same context and seed; worst: the greatest such ratio",
+    ]
+    if found["without"]:
+        texts.append(f"No run has this number in {', '.join(found['without'])}")
+    if found["few"]:
+        texts.append(
+            f"In {percent(found['few'])} of runs {found['metric']} rests on fewer than 10 flows"
+        )
+    if found["at_edge"]:
+        texts.append(
+            f"In {percent(found['at_edge'])} about as many flows have a timeout as lie beyond the "
+            "percentile, which one flow may then change"
+        )
+    return ". ".join(texts)
+
+
+def ordered(found: Document) -> list[Document]:
+    """The levels by their mean rank."""
+    return sorted(
+        found["levels"],
+        key=lambda each: (each["rank"]["value"] is None, each["rank"]["value"] or 0),
+    )
+
+
+def standings(found: Document) -> Table:
+    """A row for every level: rank, regret, and what else is told of it."""
+    base = [each["level"] for each in found["levels"]].index(BASE) if _has_base(found) else None
+    heads = [
+        "con-\ntexts",
+        "rank",
+        "95%",
+        "ratio",
+        "worst",
+        "goodput",
+        "with\ntimeout",
+        "never\nended",
+    ]
+    heads += ["beats\nlqd", "tail to\nlqd"] if base is not None else []
+    table = grid(str(found["ranked"]), numbers=heads)
+    steady = never_bad(found)
+    for each in ordered(found):
+        place = [level["level"] for level in found["levels"]].index(each["level"])
+        cells: list[str | Text] = [
+            str(each["contexts"]),
+            _value(each["rank"], "{:.1f}"),
+            _interval(each["rank"], "{:.1f}"),
+            number(each["ratio_to_best"]["value"]),
+            Text(_worst(each), "bold green" if each["level"] == steady else ""),
+            percent(each["goodput"]["value"]),
+            percent(each["timeouts"]["value"]),
+            str(each["never_ended"] or "-"),
+        ]
+        if base is not None:
+            is_it = each["level"] == BASE
+            cells.append("" if is_it else percent(found["wins"][place][base]["value"]))
+            cells.append("" if is_it else _ratio(each["to_lqd"]))
+        name = Text(each["level"], "bold cyan" if each["is_own"] else "bold")
+        table.add_row(name, *cells)
+    return table
+
+
+def never_bad(found: Document) -> str | None:
+    """The level with the smallest worst case, which is never bad; None if all fail somewhere."""
+    known = [each for each in found["levels"] if each["worst"] is not None]
+    known = [each for each in known if not each["never_ended"]]
+    return min(known, key=lambda each: each["worst"])["level"] if known else None
+
+
+def worst_cases(found: Document) -> Table:
+    """Where each level was at its worst, the best worst case first."""
+    table = grid("", "where", numbers=["worst ratio"])
+    there = [each for each in found["levels"] if each["contexts"]]
+    for each in sorted(there, key=lambda each: (each["never_ended"] > 0, each["worst"] or 0.0)):
+        table.add_row(Text(each["level"], "bold"), each["worst_at"], _worst(each))
+    return table
+
+
+def other_metrics(found: Document) -> Table:
+    """Mean ranks by each metric, and the worst ratio."""
+    names = [each["metric"] for each in found["metrics"]]
+    heads = [f"{name}\n{what}" for name in names for what in ("rank", "worst")]
+    table = grid("", numbers=heads)
+    places = [each["level"] for each in found["levels"]]
+    for each in ordered(found):
+        at = places.index(each["level"])
+        cells = []
+        for metric in found["metrics"]:
+            worst = {key: metric[key][at] for key in ("worst", "never_ended")}
+            cells += [
+                _value(metric["ranks"][at], "{:.1f}"),
+                _worst(worst),
+            ]
+        table.add_row(Text(each["level"], "bold"), *cells)
+    return table
+
+
+def beaten(found: Document) -> Table:
+    """How often the level of a row is below that of a column."""
+    order = [each["level"] for each in ordered(found)]
+    places = [[each["level"] for each in found["levels"]].index(name) for name in order]
+    table = grid("beats", numbers=order)
+    for name, at in zip(order, places, strict=True):
+        cells = []
+        for other in places:
+            each = found["wins"][at][other]
+            sure = each["low"] is not None and (each["low"] > 0.5 or each["high"] < 0.5)
+            style = ("bold green" if each["value"] > 0.5 else "bold red") if sure else "dim"
+            cells.append(Text("" if each["value"] is None else f"{each['value']:.0%}", style))
+        table.add_row(Text(name, "bold"), *cells)
+    return table
+
+
+def effects(found: Document, most: int | None = None) -> Table:
+    """How much each factor, and each pair of them, explains."""
+    table = grid("what matters", numbers=["share", "95%"])
+    for each in found["effects"]["shares"][:most]:
+        table.add_row(" x ".join(each["of"]), percent(each["value"]), _interval(each, "{:.1%}"))
+    table.add_row(Text("not in the additive model", "dim"), percent(found["effects"]["left"]), "")
+    return table
+
+
+def levels(found: Document) -> list[tuple[str, Table]]:
+    """The levels of every factor by what they do to the metric, all else being equal."""
+    tables = []
+    for name, rows in found["effects"]["levels"].items():
+        table = grid(name, numbers=["ratio", "95%"])
+        for each in rows:
+            table.add_row(
+                Text(each["level"], "bold"), _value(each, "{:.2f}"), _interval(each, "{:.2f}")
+            )
+        tables.append((name, table))
+    return tables
+
+
+def front(found: Document) -> Table:
+    """Tail, goodput, state, and the distance to the optimum in the slotted model."""
+    table = grid(
+        "", numbers=["ratio", "goodput", "state, bits", "mean of optimum", "least of optimum"]
+    )
+    table.add_column("not counted, or not known")
+    for each in ordered(found):
+        optimum = each["optimum"] or {"mean": None, "least": None, "why": ""}
+        notes = [text for text in (each["state_more"], optimum["why"]) if text]
+        bits = "-" if each["state_bits"] is None else f"{each['state_bits']:,}"
+        table.add_row(
+            Text(each["level"], "bold green" if each["on_front"] else "bold"),
+            number(each["ratio_to_best"]["value"]),
+            percent(each["goodput"]["value"]),
+            f"{bits} or more" if each["state_more"] else bits,
+            percent(optimum["mean"]),
+            percent(optimum["least"]),
+            "; ".join(notes),
+        )
+    return table
+
+
+def hardware_told() -> str:
+    """The switch of the number of bits."""
+    buffer = f"{hardware.BUFFER // 1_000_000} MB of buffer"
+    return (
+        f"State in bits of a switch with {hardware.PORTS} ports, {hardware.QUEUES} queues each, "
+        f"and {buffer}: a counter has {hardware.COUNTER_BITS} bits, a time {hardware.TIME_BITS}"
+    )
+
+
+def listed(rows: Iterable[Document], *keys: str) -> Table:
+    """Rows of texts."""
+    table = grid(*("" for _ in keys))
+    for each in rows:
+        table.add_row(*(str(each[key]) for key in keys))
+    return table
+
+
+def _has_base(found: Document) -> bool:
+    return any(each["level"] == BASE for each in found["levels"])
+
+
+def _worst(each: Document) -> str:
+    if each["never_ended"]:
+        return "never ends"
+    return "-" if each["worst"] is None else _times(each["worst"])
+
+
+def _times(regret: float) -> str:
+    return number(1.0 + regret)
+
+
+def _value(each: Document, form: str) -> str:
+    return "-" if each["value"] is None else form.format(each["value"])
+
+
+def _ratio(each: Document | None) -> str:
+    return "-" if each is None else number(each["value"])
+
+
+def _interval(each: Document, form: str) -> str:
+    if each["low"] is None or each["high"] is None:
+        return ""
+    return f"{form.format(each['low'])} to {form.format(each['high'])}"
