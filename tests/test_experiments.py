@@ -166,7 +166,7 @@ def test_no_flipped_bit_in_a_manifest_goes_unnoticed(command, tmp_path):
         file.write_bytes(flipped(whole, place))
         with pytest.raises(ScenarioError, match=r"is damaged|cannot be read"):
             Manifest.load(tmp_path / "out")
-    file.write_bytes(flipped(whole, len(whole) // 2))
+    file.write_bytes(whole.replace(b'"seeds"', b'"seats"', 1))
     refused(command(*COMPARE), "experiment.json is damaged", "move it away")
     file.unlink()
     assert "2 of 2 runs are there already" in command(*COMPARE).err
