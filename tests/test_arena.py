@@ -415,7 +415,7 @@ def test_an_arena_of_papers_scenarios(tmp_path):
         out=tmp_path / "out",
     )
     levels = {each["level"]: each for each in found.summary["levels"]}
-    assert len(levels) == 17
+    assert len(levels) == 18
     assert levels["lqd"]["rank"]["value"] < levels["sp"]["rank"]["value"]
     assert levels["lqd"]["optimum"]["least"] > 0.9
     assert found.summary["design"]["left_out"] == []

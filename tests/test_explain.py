@@ -74,8 +74,9 @@ def test_every_key_is_explained_and_its_page_is_there():
 
 
 def test_forms_tell_kinds_defaults_bounds_and_changes():
-    (alpha,) = explain("switch.pfc.alpha")["forms"]
+    alpha, reverie = explain("switch.pfc.alpha")["forms"]
     assert alpha["kinds"] == ["dynamic"] and alpha["default"] == 0.125
+    assert reverie["kinds"] == ["reverie"] and reverie["default"] == 1.0
     assert alpha["least"] == {"value": 0.0, "included": False} and not alpha["changes"]
     ecn, tcn = explain("switch.aqm.threshold")["forms"]
     assert (ecn["kinds"], ecn["changes"], ecn["units"][0]) == (["ecn"], True, "pkt")

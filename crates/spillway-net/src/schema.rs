@@ -27,7 +27,7 @@ const ASKED: &[(&str, &[&str])] = &[
     ("", &[]),
     ("routing", &[]),
     ("switch", &[]),
-    ("switch.pfc", &["static", "dynamic"]),
+    ("switch.pfc", &["static", "dynamic", "reverie"]),
     ("nic", &[]),
     ("record", &[]),
     ("limits", &[]),

@@ -177,6 +177,18 @@ fn a_cycle_is_found_that_closes_with_the_loss_of_a_queue_whose_link_fails() {
 /// that is told to go on either completes all flows and knows no deadlock, or has told of one.
 #[test]
 fn random_rings_end_or_tell_of_a_deadlock() {
+    let dynamic = [0.5, 2.0, 8.0].map(|alpha| format!("\"dynamic\", alpha = {alpha:?}"));
+    let reverie = [0.5, 2.0, 8.0]
+        .map(|alpha| format!("\"reverie\", alpha = {alpha:?}, gamma = 0.8, saturation = \"6KB\""));
+    for kinds in [dynamic, reverie] {
+        let deadlocks = deadlocks_in_rings(&kinds.each_ref().map(String::as_str));
+        println!("{deadlocks} of 100 runs with a deadlock");
+        assert!((20..95).contains(&deadlocks), "{deadlocks}");
+    }
+}
+
+/// Runs a hundred of them, with one of these kinds of thresholds each. How many have a deadlock.
+fn deadlocks_in_rings(kinds: &[&str]) -> u32 {
     let mut deadlocks = 0;
     for seed in 0..100 {
         let mut draw = Draw(Stream::new(seed, "rings", 0));
@@ -203,12 +215,12 @@ fn random_rings_end_or_tell_of_a_deadlock() {
              transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
              [topology]\nkind = \"graph\"\nswitch = [{switches}]\nhost = [{}]\nlink = [{}]\n\
              [switch]\nbuffer = \"400KB\"\nrelease = \"{}\"\n\
-             pfc = {{ kind = \"dynamic\", alpha = {}, reserve = \"{}\", resume_offset = \"{}\", \
+             pfc = {{ kind = {}, reserve = \"{}\", resume_offset = \"{}\", \
              on_deadlock = \"continue\", ends = {} }}\n",
             hosts.join(", "),
             links.join(", "),
             draw.one(&["start", "end"]),
-            draw.one(&["0.5", "2.0", "8.0"]),
+            draw.one(kinds),
             draw.one(&["0KB", "3KB"]),
             draw.one(&["0KB", "2KB"]),
             draw.one(&[
@@ -233,6 +245,5 @@ fn random_rings_end_or_tell_of_a_deadlock() {
         assert_eq!(is_found, !is_complete, "seed {seed}\n{text}\n{flows:?}");
         deadlocks += u32::from(is_found);
     }
-    println!("{deadlocks} of 100 runs with a deadlock");
-    assert!((20..95).contains(&deadlocks), "{deadlocks}");
+    deadlocks
 }

@@ -208,6 +208,7 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 "{ kind = \"credence\", thresholds = \"code\" }",
                 "\"quasi-pushout\"",
                 "{ kind = \"fb\", alpha = 1e9 }",
+                "{ kind = \"reverie\", alpha = 1e9 }",
             ] {
                 let same = cs.flows == with(sharing).flows;
                 assert!(same, "{name}, {sharing}, {queues}");
@@ -452,6 +453,7 @@ fn priority_flow_control_that_never_pauses_changes_nothing() {
             for pfc in [
                 "pfc = { kind = \"static\", threshold = \"20MB\", priorities = [0] }",
                 "pfc = \"dynamic\"",
+                "pfc = \"reverie\"",
             ] {
                 same(&format!("{name}, {switch}, {pfc}"), &plain, &with(pfc));
             }

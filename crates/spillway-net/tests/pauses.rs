@@ -386,6 +386,16 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         "\"dynamic\", alpha = 0.03, alpha_of = \"rate\"",
         "\"dynamic\"",
     ]);
+    // Reverie's threshold, in a quarter; with its sharing policy where the scenario has that.
+    let mut reverie = Draw(Stream::new(seed, "reverie", 1));
+    let kind = match reverie.below(4) {
+        0 => reverie.one(&[
+            "\"reverie\"",
+            "\"reverie\", gamma = 0.5, saturation = \"3KB\", alpha = 0.05",
+            "\"reverie\", gamma = 0.9, saturation = \"6KB\", alpha = 0.02",
+        ]),
+        _ => kind,
+    };
     let sees = if pushes_out { "lossy" } else { draw.one(&["lossy", "lossy", "all"]) };
     // Frames that nobody obeys: what headroom does not hold is lost.
     let obeyed = !Draw(Stream::new(seed, "obeyed", 0)).once_in(8);
@@ -523,7 +533,7 @@ const AQMS: [&str; 15] = [
 ];
 
 /// Sharing policies, of which none drops anything in the star below.
-const SHARING: [&str; 14] = [
+const SHARING: [&str; 15] = [
     "\"cs\"",
     "\"sp\"",
     "\"dt\"",
@@ -536,6 +546,7 @@ const SHARING: [&str; 14] = [
     "\"cbm\"",
     "\"fab\"",
     "\"fb\"",
+    "\"reverie\"",
     "\"smartbuf\"",
     "\"edt\"",
 ];

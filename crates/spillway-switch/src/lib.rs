@@ -18,6 +18,7 @@ mod extension;
 mod fates;
 mod limit;
 mod lists;
+mod low_pass;
 mod meter;
 pub mod packet;
 pub mod pfc;

@@ -21,6 +21,7 @@ mod naive_occamy;
 mod naive_pfabric;
 mod naive_pie;
 mod naive_pred;
+mod naive_reverie;
 mod naive_scheduling;
 mod naive_sharing;
 mod naive_smartbuf;

@@ -6,11 +6,11 @@ use super::{Result, SwitchSettings, TierSettings};
 use spillway_engine::Time;
 use spillway_settings::{ErrorKind, Form, Range, Section, Takes, Value, quantity};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
-use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
+use spillway_switch::pfc::{Crossing, LosslessParts, LowPassParams, PauseThreshold};
 use spillway_topology::{LineSpec, Topology};
 
 /// The ids of `pfc`.
-pub(super) const IDS: [&str; 3] = ["none", "static", "dynamic"];
+pub(super) const IDS: [&str; 4] = ["none", "static", "dynamic", "reverie"];
 
 /// What ends a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +110,17 @@ impl PfcSettings {
                 let meaning = "bytes of what is shared at which a port and priority pause";
                 PauseThreshold::Bytes(section.size("threshold", "100KB", meaning)?)
             }
-            _ => {
+            "dynamic" => {
                 let meaning = "a port and priority pause at this multiple of what is free of the \
                                buffer less headroom and reserves";
                 PauseThreshold::OfFree(section.number("alpha", 0.125, Range::Positive, meaning)?)
+            }
+            _ => {
+                let meaning = "filtered bytes that the congested ports may hold together, of a \
+                               priority, for every free byte of the buffer less headroom and \
+                               reserves";
+                let alpha = section.number("alpha", 1.0, Range::Positive, meaning)?;
+                PauseThreshold::Filtered(alpha, LowPassParams::read(section)?)
             }
         };
         let by_rate = choice.id == "dynamic"
@@ -227,7 +234,7 @@ impl PfcSettings {
     /// Whether a packet that crosses its account's threshold may find all shared bytes in use.
     /// Lossy packets can fill them. Lossless packets alone cannot fill them if one packet still
     /// fits when every account holds its most: its threshold, the packet that reaches it, and, if
-    /// the threshold has fallen since, one more.
+    /// the threshold has fallen since, one more. Filtered bytes may be few however much is held.
     fn may_be_full(&self, parts: &LosslessParts, capacity: u64) -> bool {
         let mut left = capacity.saturating_sub(parts.set_aside());
         for &threshold in &parts.thresholds {
@@ -237,6 +244,7 @@ impl PfcSettings {
                     PauseThreshold::OfFree(alpha) => {
                         (left.saturating_sub(self.mtu) as f64 / (1.0 + alpha)) as u64
                     }
+                    PauseThreshold::Filtered(..) => 0,
                 };
             }
         }

@@ -236,9 +236,16 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
 }
 
 /// Policies with which switches are redrawn, each from the stream of this name.
-const OTHER_SHARING: [(&str, [&str; 2]); 2] = [
+const OTHER_SHARING: [(&str, [&str; 2]); 3] = [
     ("other-sharing", ["\"quasi-pushout\"", "{ kind = \"quasi-pushout\", exempt_acks = false }"]),
     ("fb", ["\"fb\"", "{ kind = \"fb\", alpha = [8, 0.5], congested_at = 0.5 }"]),
+    (
+        "reverie",
+        [
+            "\"reverie\"",
+            "{ kind = \"reverie\", alpha = [8, 0.5], alpha_first_rtt = 4, gamma = 0.9, saturation = \"3KB\" }",
+        ],
+    ),
 ];
 
 /// The switch. In a 20th of the scenarios for each other policy it has that one, except where

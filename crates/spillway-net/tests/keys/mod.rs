@@ -146,6 +146,7 @@ fn places() -> Vec<Place> {
             "switch.pfc",
             "kind = \"dynamic\"\nalpha = 1.0\nheadroom = \"0B\"\nreserve = \"0B\"",
         ),
+        Place::asked("switch.pfc", "kind = \"reverie\"\nheadroom = \"0B\"\nreserve = \"0B\""),
         Place::asked("nic", ""),
         Place::asked("record", ""),
         Place::asked("limits", ""),

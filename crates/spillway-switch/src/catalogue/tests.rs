@@ -101,6 +101,8 @@ const CHANGED: &[(&str, &str, &str, &str)] = &[
     ("fab", "short_bytes", "\"9KB\"", ""),
     ("fb", "alpha", "2.0", ""),
     ("fb", "congested_at", "0.7", ""),
+    ("reverie", "alpha", "2.0", ""),
+    ("reverie", "alpha_first_rtt", "2.0", ""),
     ("smartbuf", "alpha", "2.0", ""),
     ("smartbuf", "alpha_first_rtt", "2.0", ""),
     ("smartbuf", "k", "7", ""),

@@ -1,6 +1,7 @@
 //! The accounts of one switch.
 
 use super::{Crossing, LosslessParts, PauseChange, PauseThreshold};
+use crate::low_pass::LowPass;
 
 /// The bytes that one account holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,15 +25,26 @@ pub struct Accounts {
     headroom: u64,
     /// The most that one account has had in its headroom.
     headroom_peak: u64,
+    /// With [`PauseThreshold::Filtered`]: the filtered bytes of each account, what lies in its
+    /// reserve left out.
+    filtered: Option<LowPass>,
     changes: Vec<PauseChange>,
 }
 
 impl Accounts {
     /// Empty accounts.
     pub fn new(parts: LosslessParts) -> Accounts {
-        let accounts = parts.headroom.len() * parts.queue_classes.len();
+        let classes = parts.queue_classes.len();
+        let accounts = parts.headroom.len() * classes;
+        let filtered = match parts.thresholds.first() {
+            Some(&PauseThreshold::Filtered(_, low_pass)) => {
+                Some(LowPass::new(low_pass, accounts, classes))
+            }
+            _ => None,
+        };
         Accounts {
             parts,
+            filtered,
             accounts: vec![Account::default(); accounts].into(),
             reserved: 0,
             shared: 0,
@@ -59,9 +71,26 @@ impl Accounts {
         (account / classes, self.parts.queue_classes[(account % classes) as usize])
     }
 
+    /// The threshold of an account in bytes if `free` shared bytes are free.
     #[inline]
-    fn threshold(&self, account: u32) -> PauseThreshold {
-        self.parts.thresholds[account as usize / self.parts.queue_classes.len()]
+    fn threshold(&self, account: u32, free: u64) -> u64 {
+        let classes = self.parts.queue_classes.len();
+        let threshold = self.parts.thresholds[account as usize / classes];
+        match (&self.filtered, threshold) {
+            (Some(filtered), PauseThreshold::Filtered(alpha, _)) => {
+                filtered.threshold(alpha, account as usize % classes, free)
+            }
+            _ => threshold.bytes(free),
+        }
+    }
+
+    /// Whether an account is over its threshold if it has so many shared bytes and `free` are free.
+    fn is_over(&self, account: u32, shared: u64, free: u64) -> bool {
+        let threshold = self.threshold(account, free);
+        match &self.filtered {
+            None => shared >= threshold,
+            Some(filtered) => filtered.length(account as usize) > threshold,
+        }
     }
 
     /// The shared bytes that all accounts use.
@@ -99,24 +128,32 @@ impl Accounts {
         let shared = (own + u64::from(size)).saturating_sub(self.parts.reserve);
         // The bytes that the packet takes are not free while it is there.
         let free = free.saturating_sub(size.into());
+        // What leaves an account with shared bytes changes its filtered bytes; else they are 0.
+        let changes_none = self.filtered.is_none() || own <= self.parts.reserve;
         headroom == 0
             && !is_paused
-            && shared < self.threshold(account).bytes(free)
+            && changes_none
+            && !self.is_over(account, shared, free)
             && shared <= free
     }
 
     /// Accounts for a packet of `size` bytes if there is room for it. Returns whether there is.
     /// `free` shared bytes are free.
     pub fn admit(&mut self, account: u32, size: u32, free: u64) -> bool {
-        let threshold = self.threshold(account);
         let LosslessParts { reserve, crossing, .. } = self.parts;
-        let of = &mut self.accounts[account as usize];
+        let Account { own, headroom, is_paused } = self.accounts[account as usize];
         let size = u64::from(size);
-        let after = of.own + size;
-        let (had, has) = (of.own.saturating_sub(reserve), after.saturating_sub(reserve));
-        let is_crossing = crossing == Crossing::Shared && !of.is_paused;
-        let is_open = has == 0 || is_crossing || has <= threshold.bytes(free);
+        let after = own + size;
+        let (had, has) = (own.saturating_sub(reserve), after.saturating_sub(reserve));
+        let is_crossing = crossing == Crossing::Shared && !is_paused;
+        let is_within = || match &self.filtered {
+            None => has <= self.threshold(account, free),
+            // As in Reverie, headroom that is in use takes what comes.
+            Some(_) => headroom == 0 && !self.is_over(account, has, free.saturating_sub(has - had)),
+        };
+        let is_open = has == 0 || is_crossing || is_within();
         let taken = if is_open && has - had <= free { has - had } else { 0 };
+        let of = &mut self.accounts[account as usize];
         if is_open && has - had <= free {
             of.own = after;
             self.shared += taken;
@@ -135,18 +172,16 @@ impl Accounts {
     }
 
     fn pause_if_due(&mut self, account: u32, free: u64) {
-        let threshold = self.threshold(account).bytes(free);
-        let of = &mut self.accounts[account as usize];
-        let shared = of.own.saturating_sub(self.parts.reserve);
-        if !of.is_paused && (of.headroom > 0 || shared >= threshold) {
-            of.is_paused = true;
+        let Account { own, headroom, is_paused } = self.accounts[account as usize];
+        let shared = own.saturating_sub(self.parts.reserve);
+        if !is_paused && (headroom > 0 || self.is_over(account, shared, free)) {
+            self.accounts[account as usize].is_paused = true;
             self.change(account, true);
         }
     }
 
     /// A packet of `size` bytes has left. Before that, `free` shared bytes were free.
     pub fn release(&mut self, account: u32, size: u32, free: u64) {
-        let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
         let of = &mut self.accounts[account as usize];
         let size = u64::from(size);
@@ -158,23 +193,30 @@ impl Accounts {
         let has = of.own.saturating_sub(reserve);
         self.shared -= had - has;
         self.reserved -= size - from_headroom - (had - has);
-        let below = threshold.bytes(free + (had - has));
-        if of.is_paused && of.headroom == 0 && (has == 0 || has + resume_offset <= below) {
-            of.is_paused = false;
+        let Account { headroom, is_paused, .. } = *of;
+        let length = self.filtered.as_mut().map_or(has, |filtered| {
+            filtered.leaves(account as usize, has + headroom);
+            filtered.length(account as usize)
+        });
+        let is_below = || length + resume_offset <= self.threshold(account, free + (had - has));
+        if is_paused && headroom == 0 && (has == 0 || is_below()) {
+            self.accounts[account as usize].is_paused = false;
             self.change(account, false);
         }
     }
 
     /// Whether an account would still pause its neighbour if only `stuck` of its bytes were left
-    /// and `free` shared bytes were free.
+    /// and `free` shared bytes were free. Filtered bytes depend on how the others leave, so there
+    /// the answer is yes only if that does not matter.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
-        let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
         let Account { own, headroom, .. } = self.accounts[account as usize];
         // Packets that leave free headroom first.
         let left = headroom.saturating_sub(own + headroom - stuck);
         let shared = (stuck - left).saturating_sub(reserve);
-        left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
+        let is_filtered = self.filtered.is_some();
+        let is_above = || shared + resume_offset > self.threshold(account, free);
+        left > 0 || (!is_filtered && shared > 0 && is_above())
     }
 
     /// Whether an account pauses its neighbour and holds only bytes that are stuck, `stuck` of
@@ -183,11 +225,12 @@ impl Accounts {
         self.is_paused(account) && self.held(account) == stuck
     }
 
-    /// Whether some account pauses its neighbour while some threshold is dynamic. Such a threshold
-    /// may rise through other accounts. An account notices this only when one of its own packets
-    /// leaves, so the last of these packets that is not stuck decides.
+    /// Whether some account pauses its neighbour while some threshold is dynamic, or filtered bytes
+    /// are held against it. Such a threshold may rise through other accounts. An account notices
+    /// this only when one of its own packets leaves, so the last of these packets that is not stuck
+    /// decides.
     pub fn is_left_paused(&self) -> bool {
-        let is_dynamic = |of: &PauseThreshold| matches!(of, PauseThreshold::OfFree(_));
+        let is_dynamic = |of: &PauseThreshold| !matches!(of, PauseThreshold::Bytes(_));
         self.parts.thresholds.iter().any(is_dynamic) && self.accounts.iter().any(|of| of.is_paused)
     }
 
@@ -241,6 +284,7 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LowPassParams;
     use super::*;
 
     /// Two ports, priorities 1 and 3; reserves of 1,000 bytes, headrooms of 2,000 and 3,000.
@@ -370,6 +414,78 @@ mod tests {
         assert!(!accounts.is_paused(0) && !accounts.is_left_paused());
         // An account that does not pause looks at its threshold with every packet that comes.
         assert!(!accounts.is_left_with(0, 4_000));
+    }
+
+    /// Alpha 1, gamma 1/2; 2,000 filtered bytes count as one.
+    const FILTERED: PauseThreshold =
+        PauseThreshold::Filtered(1.0, LowPassParams { gamma: 0.5, saturation: 2_000 });
+
+    #[test]
+    fn a_burst_does_not_pause_and_filtered_bytes_over_the_shared_threshold_do() {
+        let mut accounts = accounts(FILTERED, Crossing::Headroom);
+        // 4,000 shared bytes, and T = 2,000. But nothing has left, so x = 0.
+        assert!(accounts.admit(0, 5_000, 6_000));
+        // x = 3,000 / 2.
+        accounts.release(0, 1_000, 2_000);
+        // T = 2,000.
+        assert!(accounts.admit(0, 1_000, 3_000));
+        // Account 2 has the same priority. It has x = 2,000 / 2, so n = (1,500 + 1,000) / 2,000.
+        assert!(accounts.admit(2, 4_000, 5_000));
+        accounts.release(2, 1_000, 2_000);
+        // The other priority has n = 1.
+        assert!(accounts.admit(1, 1_100, 5_000) && !accounts.has_changes());
+        // T = 1,875 / 1.25 = 1,500 with the packet, and then a byte less.
+        assert!(accounts.admit(0, 100, 1_975));
+        assert_eq!((accounts.has_changes(), accounts.headroom_peak()), (false, 0));
+        assert!(accounts.admit(0, 100, 1_974));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        assert_eq!((accounts.headroom_peak(), accounts.held(0)), (100, 5_200));
+        // 3,200 shared bytes are left: x = 1,500 + 1,700 / 2 = 2,350, which counts as one. n = 1.5.
+        accounts.release(0, 1_000, 1_874);
+        // 2,000 are left: x = 2,000. With the offset T must be 2,500: 3,750 must be free.
+        accounts.release(0, 1_200, 2_549);
+        assert!(accounts.is_paused(0));
+        let mut later = accounts.clone();
+        later.release(0, 0, 3_749);
+        assert!(later.is_paused(0));
+        accounts.release(0, 0, 3_750);
+        assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+        // Without shared bytes it goes on whatever is free.
+        later.release(0, 2_000, 0);
+        assert!(!later.is_paused(0) && later.held(0) == 1_000);
+    }
+
+    #[test]
+    fn the_packet_that_finds_filtered_bytes_over_the_threshold_may_be_shared() {
+        let mut accounts = accounts(FILTERED, Crossing::Shared);
+        assert!(accounts.admit(0, 5_000, 9_000));
+        accounts.release(0, 1_000, 5_000);
+        // x = 1,500, T = 1,499.
+        assert!(accounts.admit(0, 1_000, 2_499));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (4_000, 0));
+        // So is what finds a higher threshold; what does not takes headroom, and then so does all.
+        for (free, expected) in
+            [(2_500, (5_000, 0)), (2_499, (5_000, 1_000)), (90_000, (5_000, 2_000))]
+        {
+            assert!(accounts.admit(0, 1_000, free));
+            assert_eq!((accounts.shared(), accounts.headroom_peak()), expected, "{free}");
+        }
+    }
+
+    /// Filtered bytes depend on the order in which packets leave, so an account is known to stay
+    /// paused only if stuck packets are in its headroom.
+    #[test]
+    fn an_account_with_filtered_bytes_may_go_on_as_long_as_it_holds_other_packets() {
+        let mut accounts = accounts(FILTERED, Crossing::Headroom);
+        assert!(accounts.admit(0, 5_000, 6_000));
+        accounts.release(0, 1_000, 2_000);
+        // A packet that passes an account with shared bytes would change its filtered bytes.
+        assert!(!accounts.lets_pass(0, 100, 90_000) && accounts.lets_pass(2, 100, 90_000));
+        assert!(accounts.admit(0, 1_000, 1_000) && accounts.is_left_paused());
+        let stays = |stuck| accounts.stays_paused(0, stuck, 0);
+        assert_eq!([stays(5_000), stays(4_001), stays(4_000)], [true, true, false]);
+        assert_eq!([5_000, 4_000].map(|stuck| accounts.is_left_with(0, stuck)), [true, false]);
     }
 
     #[test]

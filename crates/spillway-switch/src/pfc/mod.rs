@@ -6,10 +6,12 @@
 //! account first uses its reserve, then the bytes that all accounts share, and then its headroom.
 //! The account pauses the neighbour at its port when its shared bytes reach the pause threshold, or
 //! when it uses headroom. It lets the neighbour go on when its headroom is empty again and its
-//! shared bytes lie below the threshold by the resume offset.
+//! shared bytes lie below the threshold by the resume offset. With Reverie's threshold the low-pass
+//! filtered bytes of the account stand in place of its shared bytes.
 
 mod account;
 
+pub use crate::low_pass::LowPassParams;
 pub use account::Accounts;
 
 /// The number of shared bytes at which an account pauses its neighbour.
@@ -20,15 +22,21 @@ pub enum PauseThreshold {
     /// This multiple (alpha) of the shared bytes that are free. Headrooms and reserves are not
     /// shared.
     OfFree(f64),
+    /// This multiple (alpha) of the shared bytes that are free, over the congested accounts of a
+    /// priority. An account pauses when its filtered bytes are over it. The filter is the same for
+    /// all ports.
+    Filtered(f64, LowPassParams),
 }
 
 impl PauseThreshold {
-    /// The threshold in bytes if `free` shared bytes are free.
+    /// The threshold in bytes if `free` shared bytes are free and no account is congested.
     #[inline]
     pub fn bytes(self, free: u64) -> u64 {
         match self {
             PauseThreshold::Bytes(bytes) => bytes,
-            PauseThreshold::OfFree(alpha) => (alpha * free as f64) as u64,
+            PauseThreshold::OfFree(alpha) | PauseThreshold::Filtered(alpha, _) => {
+                (alpha * free as f64) as u64
+            }
         }
     }
 }

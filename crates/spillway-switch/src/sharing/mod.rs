@@ -16,6 +16,7 @@ mod occamy;
 mod oracle;
 mod pfabric;
 mod quasi_pushout;
+mod reverie;
 mod shadow;
 mod smartbuf;
 mod static_partitioning;
@@ -139,6 +140,7 @@ catalogue! {
         fb::Fb,
         smartbuf::Smartbuf,
         enhanced_dynamic_thresholds::EnhancedDynamicThresholds,
+        reverie::Reverie,
         pfabric::PFabric,
         occamy::Occamy,
     }
