@@ -12,7 +12,16 @@ from spillway.base.arguments import plain_int
 from spillway.base.errors import Interrupted, ScenarioError
 from spillway.base.progress import Follow, ProgressBar
 from spillway.cli.app import app
-from spillway.cli.options import JobsOption, JsonOption, PluginOption, SetOption
+from spillway.cli.common import check_sbatch
+from spillway.cli.options import (
+    EngineOption,
+    JobsOption,
+    JsonOption,
+    PluginOption,
+    SbatchOption,
+    SetOption,
+    WorkersOption,
+)
 from spillway.cli.output import INTERRUPTED, console, display, say
 from spillway.plugins import load
 
@@ -86,28 +95,16 @@ def arena(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Begin the runs in --out anew.")] = False,
     jobs: JobsOption = None,
-    on: Annotated[
-        str,
-        typer.Option(
-            metavar="ENGINE",
-            help="Where the runs are computed: local, slurm, ray or ray://HOST:PORT.",
-        ),
-    ] = "local",
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many workers there are elsewhere at most.")
-    ] = 8,
-    sbatch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OPTION", help="For Slurm: [bold]--time=2:00:00[/bold]. Repeatable."),
-    ] = None,
+    on: EngineOption = "local",
+    workers: WorkersOption = 8,
+    sbatch: SbatchOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rank schemes over scenarios, seeds, and everything else of a network."""
     from spillway.contest import tables
     from spillway.contest.arena import PAGE, arena
 
-    if sbatch and on != "slurm":
-        raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")
+    check_sbatch(sbatch, on)
     errors = console(sys.stderr)
     bars: list[ProgressBar] = []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -97,3 +97,9 @@ def note_empty(results: Iterable[Result]) -> None:
 def recorded(scenario: Scenario) -> list[str]:
     """The tables that a run records because it is asked to."""
     return sorted(set(scenario.checked().tables).difference(ALWAYS))
+
+
+def check_sbatch(options: Sequence[str] | None, engine: str) -> None:
+    """Refuses options of sbatch for another engine."""
+    if options and engine != "slurm":
+        raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")

@@ -69,6 +69,29 @@ JobsOption = Annotated[
         help="Runs at a time. Without it, one for each processor.",
     ),
 ]
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="ENGINE",
+        help="Where the runs are computed: local, slurm, ray or ray://HOST:PORT. Elsewhere "
+        "than here with --out, to which all workers can write; --jobs are then those of each.",
+    ),
+]
+WorkersOption = Annotated[
+    int,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="How many workers there are elsewhere at most."
+    ),
+]
+SbatchOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sbatch",
+        metavar="OPTION",
+        help="For Slurm: [bold]--time=2:00:00[/bold]. Repeatable.",
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option(

@@ -13,18 +13,28 @@ from rich.console import Group
 from spillway.base.errors import Interrupted, ScenarioError
 from spillway.base.progress import ProgressBar
 from spillway.cli.app import app
-from spillway.cli.common import exit_for, note_empty, recorded, scenario_of, seeds_of_options
+from spillway.cli.common import (
+    check_sbatch,
+    exit_for,
+    note_empty,
+    recorded,
+    scenario_of,
+    seeds_of_options,
+)
 from spillway.cli.options import (
+    EngineOption,
     ForceOption,
     JobsOption,
     JsonOption,
     OutOption,
     PluginOption,
+    SbatchOption,
     ScenarioArgument,
     SeedOption,
     SeedsOption,
     SetOption,
     TablesOption,
+    WorkersOption,
 )
 from spillway.cli.output import console, display, interruptible, say
 from spillway.experiment.asking import experiment, to_do
@@ -107,21 +117,9 @@ def compare(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
-    on: Annotated[
-        str,
-        typer.Option(
-            metavar="ENGINE",
-            help="Where the runs are computed: local, slurm, ray or ray://HOST:PORT. Elsewhere "
-            "than here with --out, to which all workers can write; --jobs are then those of each.",
-        ),
-    ] = "local",
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many workers there are elsewhere at most.")
-    ] = 8,
-    sbatch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OPTION", help="For Slurm: [bold]--time=2:00:00[/bold]. Repeatable."),
-    ] = None,
+    on: EngineOption = "local",
+    workers: WorkersOption = 8,
+    sbatch: SbatchOption = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -196,8 +194,7 @@ def _run_all(
 ) -> None:
     """Runs the variants of a scenario, shows them side by side, and exits with their status."""
     start.check(on, out)
-    if sbatch and on != "slurm":
-        raise ScenarioError("--sbatch is for Slurm", "add --on slurm, or leave it out")
+    check_sbatch(sbatch, on)
     shown = experiment(
         scenario,
         vary=vary,
