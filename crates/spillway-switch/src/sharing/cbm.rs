@@ -18,10 +18,10 @@
 //! trip have `alpha_first_rtt`.
 //!
 //! # Delays of queues that wait for others
-//! With `delay = "served"` the time in which the port sends packets of other queues that began since
-//! the packet joined is not part of its wait. What is left is the time in which its own queue is
-//! served, as if no other had packets: Theta then limits how many bytes may be ahead of a packet in
-//! its queue, alpha_p (B - Q) / n_p.
+//! With `delay = "served"` the time in which the port sends packets of other queues that began
+//! since the packet joined is not part of its wait. What is left is the time in which its own queue
+//! is served, as if no other had packets: Theta then limits how many bytes may be ahead of a packet
+//! in its queue, alpha_p (B - Q) / n_p.
 //!
 //! # What the paper leaves open
 //! - Which buffer B and Q refer to: "the available buffer per port" in the text. `buffer_of =
@@ -36,11 +36,10 @@
 //! # In composition
 //! Theta is the time in which the port, and not the queue, sends the free buffer. Under strict
 //! priority a worse queue waits for as long as better ones send, so its packets may be late even if
-//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. `delay = "served"` leaves out
-//! the time in which others are sent. A larger alpha for worse queue classes allows for that wait, and
-//! round robin makes it shorter. Where a tagger puts data
-//! into the queue of acks (`acks = "with-first"`), acks have a limit like data, whatever
-//! `exempt_acks` says.
+//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. `delay = "served"` leaves
+//! out the time in which others are sent. A larger alpha for worse queue classes allows for that
+//! wait, and round robin makes it shorter. Where a tagger puts data into the queue of acks (`acks =
+//! "with-first"`), acks have a limit like data, whatever `exempt_acks` says.
 //!
 //! # Validation
 //! Makes the same decisions, packet by packet, as a second, naive implementation in whole numbers,
@@ -49,7 +48,8 @@
 //!
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue. With
-//! `delay = "served"` also a time for every packet that waits, and all packets go through their queues.
+//! `delay = "served"` also a time for every packet that waits, and all packets go through their
+//! queues.
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};

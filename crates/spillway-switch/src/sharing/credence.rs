@@ -18,20 +18,20 @@
 //! N: the number of ports.
 //!
 //! # With push-out
-//! The paper's switch cannot push out. With `push_out = true` a packet is tested although Q + s > B.
-//! The safeguard, which admits what fits, then says nothing about it. If T and the oracle let it in,
-//! the longest of the queues with q_j > T_j loses its last packet until Q + s <= B. If there is none,
-//! it is the queue that LQD would choose; if that is the arrival's own, the arrival is refused. With
-//! an oracle that accepts all packets this is LQD: its queues are the thresholds, and a queue is over
-//! its own as soon as LQD pushes a packet out of it.
+//! The paper's switch cannot push out. With `push_out = true` a packet is tested although Q + s >
+//! B. The safeguard, which admits what fits, then says nothing about it. If T and the oracle let it
+//! in, the longest of the queues with q_j > T_j loses its last packet until Q + s <= B. If there is
+//! none, it is the queue that LQD would choose; if that is the arrival's own, the arrival is
+//! refused. With an oracle that accepts all packets this is LQD: its queues are the thresholds, and
+//! a queue is over its own as soon as LQD pushes a packet out of it.
 //!
 //! # With trust in question
 //! A ratio of 1.707 eta is no comfort while eta is large. With `trust = "regret"` the rule is
-//! followed while its recent regret is small: after every `trust_window` arrivals, what was lost here
-//! and not by the virtual LQD, as a share of what that has sent. Once it is above `trust_regret`, Dynamic
-//! Thresholds (or Harmonic: `fallback`) decide, except where the safeguard admits. The rule is tried
-//! again for a window after 2, then 4, up to 64 windows, or at once where the fallback's regret was no
-//! smaller. This is ours; no bound is claimed.
+//! followed while its recent regret is small: after every `trust_window` arrivals, what was lost
+//! here and not by the virtual LQD, as a share of what that has sent. Once it is above
+//! `trust_regret`, Dynamic Thresholds (or Harmonic: `fallback`) decide, except where the safeguard
+//! admits. The rule is tried again for a window after 2, then 4, up to 64 windows, or at once where
+//! the fallback's regret was no smaller. This is ours; no bound is claimed.
 //!
 //! In slots, with half of the predictions turned round, OPT / ALG falls from 1.84 to 1.02 (arrivals
 //! `bernoulli`, a load of 1 and a hot spot of 0.3) and from 1.63 to 1.09 (`on-off`, bursts of 50).
@@ -54,9 +54,9 @@
 //! flipped. With `push_out` only arrivals for which no queue made room were refused for a full
 //! buffer; those that were tested before are counted there as well. With `trust = "regret"` the
 //! fallback decided about `fallbacks` arrivals. The virtual switch knows what LQD did with the
-//! packets that the oracle was consulted about. With a drop as a positive, these are `true_positives`, `false_positives`,
-//! `true_negatives` and `false_negatives`; packets that it still holds at the end are in none of
-//! them. The authors' thresholds know no outcomes.
+//! packets that the oracle was consulted about. With a drop as a positive, these are
+//! `true_positives`, `false_positives`, `true_negatives` and `false_negatives`; packets that it
+//! still holds at the end are in none of them. The authors' thresholds know no outcomes.
 //!
 //! The virtual switch has no limits on single queues, and its links do not fail. Neither it nor the
 //! oracle sees what the AQM or `queue_limit` refuses.
@@ -77,8 +77,8 @@
 //! such a scenario (docs/oracles.md). The thresholds follow the scenario by themselves: the virtual
 //! LQD has the run's queues and scheduler. But under strict priority LQD takes room from worse
 //! queues, which then hold more than their thresholds for as long as better ones send, and fill the
-//! buffer for those; `push_out` takes that room back. Where a tagger puts data into the queue of acks (`acks =
-//! "with-first"`), acks are tested like data, whatever `exempt_acks` says.
+//! buffer for those; `push_out` takes that room back. Where a tagger puts data into the queue of
+//! acks (`acks = "with-first"`), acks are tested like data, whatever `exempt_acks` says.
 //!
 //! # Validation
 //! With an oracle that accepts or drops all packets, its decisions follow the rule, packet by
@@ -86,10 +86,10 @@
 //! it makes the same decisions, and the same counts of right and wrong predictions, as a second,
 //! naive implementation with a virtual LQD of its own, on thousands of random arrivals
 //! (`tests/naive_follow_lqd.rs`); in slots, as Algorithm 1, line by line
-//! (`tests/naive_credence_slots.rs`). With `push_out` and an oracle that accepts all packets, flows are
-//! those of LQD (`tests/null.rs` of spillway-net). With the program's thresholds it makes the same decisions as
-//! a third implementation (`tests/naive_credence_code.rs`). With these, packets lost to a failing
-//! link do not change the thresholds, since they are no departures.
+//! (`tests/naive_credence_slots.rs`). With `push_out` and an oracle that accepts all packets, flows
+//! are those of LQD (`tests/null.rs` of spillway-net). With the program's thresholds it makes the
+//! same decisions as a third implementation (`tests/naive_credence_code.rs`). With these, packets
+//! lost to a failing link do not change the thresholds, since they are no departures.
 //!
 //! # Cost
 //! The cost of FollowLQD. While more than B / N is held, also a check of one queue that was long at

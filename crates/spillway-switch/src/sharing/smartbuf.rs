@@ -22,9 +22,9 @@
 //! known burst counts.
 //!
 //! # Limits of queues
-//! The paper's bursts are those of ports. With `limit = "queue"` each queue has bursts and limits of
-//! its own: q is what the queue holds when a packet leaves its port, and a packet is within the limit
-//! if its queue is. So the gradient of a queue that waits for better ones is measured, too.
+//! The paper's bursts are those of ports. With `limit = "queue"` each queue has bursts and limits
+//! of its own: q is what the queue holds when a packet leaves its port, and a packet is within the
+//! limit if its queue is. So the gradient of a queue that waits for better ones is measured, too.
 //!
 //! # What the paper leaves open
 //! - Which gradient a burst is stored under (`key`). As printed, it is the gradient at the moment
@@ -72,18 +72,18 @@
 //! are many.
 //!
 //! # Scope and limitations
-//! Predicted limits apply to a port (or with `limit = "queue"` to a queue) and count the arrival; the
-//! thresholds of Dynamic Thresholds
-//! apply to queues. In the slotted model bursts are measured in packets. With `port_fifo_packets`
-//! packets leave a port's queues before they are sent, so after a small packet the gradient may
-//! start again. Bursts known from the beginning count as seen at time 0, whenever they were seen,
-//! and at all ports. With `floor = "dt"` a packet is admitted if either limit admits it.
+//! Predicted limits apply to a port (or with `limit = "queue"` to a queue) and count the arrival;
+//! the thresholds of Dynamic Thresholds apply to queues. In the slotted model bursts are measured
+//! in packets. With `port_fifo_packets` packets leave a port's queues before they are sent, so
+//! after a small packet the gradient may start again. Bursts known from the beginning count as seen
+//! at time 0, whenever they were seen, and at all ports. With `floor = "dt"` a packet is admitted
+//! if either limit admits it.
 //!
 //! # In composition
 //! A burst is one of a port, and so is its limit. Under strict priority what waits in a port's
 //! worse queues counts against packets of better ones, and has them refused although they would be
-//! sent at once; a run warns of this. With `limit = "queue"` a burst is one of a queue. With `floor =
-//! "dt"` a packet is admitted as well if it is within the threshold of its own queue.
+//! sent at once; a run warns of this. With `limit = "queue"` a burst is one of a queue. With `floor
+//! = "dt"` a packet is admitted as well if it is within the threshold of its own queue.
 //!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
@@ -94,8 +94,8 @@
 //! # Cost
 //! All packets go through their queues, even at idle ports. A look-up in a tree for every packet
 //! that leaves during a burst, unless the limit is looked up once per burst; 170 bytes for every
-//! port, 110 for every burst of the last `max_age`. With `limit = "queue"` all this for every queue:
-//! a packet that leaves is a sample for all queues of its port.
+//! port, 110 for every burst of the last `max_age`. With `limit = "queue"` all this for every
+//! queue: a packet that leaves is a sample for all queues of its port.
 
 mod estimate;
 mod history;
