@@ -101,10 +101,20 @@ def standings(found: Document) -> Table:
 
 
 def never_bad(found: Document) -> str | None:
-    """The level with the smallest worst case, which is never bad; None if all fail somewhere."""
+    """The level with the smallest worst case, which is never bad.
+
+    None if all fail somewhere, or if several are alike.
+
+    >>> level = {"level": "dt", "worst": 0.5, "never_ended": 0}
+    >>> never_bad({"levels": [level, {**level, "level": "lqd", "worst": 0.25}]})
+    'lqd'
+    >>> never_bad({"levels": [level, {**level, "level": "lqd"}]})
+    """
     known = [each for each in found["levels"] if each["worst"] is not None]
     known = [each for each in known if not each["never_ended"]]
-    return min(known, key=lambda each: each["worst"])["level"] if known else None
+    least = min((each["worst"] for each in known), default=None)
+    steady = [each["level"] for each in known if each["worst"] == least]
+    return steady[0] if len(steady) == 1 else None
 
 
 def worst_cases(found: Document) -> Table:
