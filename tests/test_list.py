@@ -62,7 +62,8 @@ def test_list_finds_nothing(command):
 
 
 @pytest.mark.parametrize(
-    "room", ["sharing", "aqm", "scheduling", "transport", "tagging", "traffic"]
+    "room",
+    ["sharing", "aqm", "scheduling", "transport", "tagging", "protection", "traffic"],
 )
 def test_list_shows_a_room(command, room):
     outcome = command("list", room)

@@ -22,6 +22,11 @@ ROOMS = {
     "transport": ("Transports", "transport.kind", TRANSPORT),
     "recovery": ("Loss recovery", "transport.recovery", TRANSPORT / "recovery"),
     "tagging": ("Tagging packets at hosts", "transport.tagging", TRANSPORT / "tagging"),
+    "protection": (
+        "Protecting packets from loss",
+        "transport.protection",
+        TRANSPORT / "protection",
+    ),
 }
 """The rooms whose algorithms have pages: heading, key, folder of the sources."""
 
@@ -44,7 +49,7 @@ def source_of(room: str, id: str) -> Path:
     """The file of an algorithm: the one that says its id, or is named after it."""
     folder = ROOMS[room][2]
     named = folder / f"{id.replace('-', '_')}.rs"
-    if room in ("transport", "recovery", "tagging"):
+    if room in ("transport", "recovery", "tagging", "protection"):
         return named
     says = f'const ID: &\'static str = "{id}";'
     found = [file for file in folder.glob("*.rs") if says in file.read_text(encoding="utf-8")]

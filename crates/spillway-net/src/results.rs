@@ -11,7 +11,7 @@ use spillway_settings::{Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
-use spillway_transport::{recovery, tagging};
+use spillway_transport::{protection, recovery, tagging};
 use std::collections::BTreeMap;
 use std::iter::zip;
 
@@ -47,10 +47,12 @@ pub fn all() -> Numbers {
     let traffics = spillway_traffic::KINDS.iter().map(|kind| ("traffic", kind.id, kind.results));
     let topologies =
         spillway_topology::KINDS.iter().map(|kind| ("topology", kind.id, kind.results));
+    let protections = protection::KINDS.iter().map(|kind| ("protection", kind.id, kind.results));
     let of_rooms = policies
         .chain(transports)
         .chain(recoveries)
         .chain(taggers)
+        .chain(protections)
         .chain(traffics)
         .chain(topologies);
     let engine = ("engine".to_string(), ENGINE);

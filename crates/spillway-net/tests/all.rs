@@ -35,6 +35,7 @@ mod pauses;
 mod pfabric;
 mod port_fifo;
 mod ports;
+mod protection;
 mod repairs;
 mod scenarios;
 mod stepping;

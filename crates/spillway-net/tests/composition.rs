@@ -266,3 +266,32 @@ fn ordinary_scenarios_are_not_warned_of() {
         }
     }
 }
+
+/// The warnings of a scenario with DCTCP on a leaf-spine.
+fn protected(more: &str) -> Vec<String> {
+    let text = format!(
+        "duration = \"1ms\"\ntopology.kind = \"leaf-spine\"\nswitch.buffer = \"1MB\"\n\
+         switch.queues_per_port = 5\nswitch.scheduling = \"strict\"\nnic.queues = 5\n\
+         transport.kind = \"dctcp\"\n{more}\n\
+         [[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\""
+    );
+    scenario_with(&text, &columns(&[(0, 1, 1_000, 0)])).warnings
+}
+
+#[test]
+fn important_packets_and_a_limit_for_others_belong_together() {
+    let (tags, limit) = ("transport.protection = \"tlt\"", "switch.unimportant_limit = \"9%\"");
+    assert_eq!(protected(&format!("{tags}\n{limit}")), [""; 0]);
+    assert_eq!(protected(&format!("{tags}\nswitch.spine.unimportant_limit = \"9%\"")), [""; 0]);
+    let found = protected(tags);
+    assert!(found.len() == 1 && found[0].starts_with("transport.protection: no switch has"));
+    let found = protected(limit);
+    assert!(found.len() == 1 && found[0].starts_with("switch.unimportant_limit: no sender tags"));
+    let overtakes = "transport.protection: an important packet may overtake others";
+    let sprayed = protected(&format!("{tags}\n{limit}\nrouting.kind = \"spray\""));
+    assert!(sprayed.len() == 1 && sprayed[0].starts_with(overtakes), "{sprayed:?}");
+    let climbs =
+        "transport.tagging = { kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
+    let climbing = protected(&format!("{tags}\n{limit}\n{climbs}"));
+    assert!(climbing.iter().any(|text| text.starts_with(overtakes)), "{climbing:?}");
+}

@@ -15,7 +15,7 @@ use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{DropReason, Entry};
 use spillway_traffic::NAMED_SIZES;
-use spillway_transport::{recovery, tagging};
+use spillway_transport::{protection, recovery, tagging};
 
 /// All algorithms by room, with their parameters and sources, and all signals, as JSON.
 #[pyfunction]
@@ -27,6 +27,8 @@ pub fn catalogue() -> String {
     let recoveries = recoveries.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
     let taggers = tagging::KINDS.iter();
     let taggers = taggers.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
+    let protections = protection::KINDS.iter();
+    let protections = protections.map(|kind| row(kind.id, kind.summary, kind.citation, &[]));
     let traffics =
         spillway_traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let topologies =
@@ -49,6 +51,7 @@ pub fn catalogue() -> String {
         "transport": transports.collect::<Value>(),
         "recovery": recoveries.collect::<Value>(),
         "tagging": taggers.collect::<Value>(),
+        "protection": protections.collect::<Value>(),
         "traffic": traffics.collect::<Value>(),
         "topology": topologies.collect::<Value>(),
         "sizes": sizes.collect::<Value>(),

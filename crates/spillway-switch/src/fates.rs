@@ -132,7 +132,8 @@ impl Fates {
             | DropReason::LinkDown
             | DropReason::LinkLoss
             | DropReason::NoRoute
-            | DropReason::Headroom => None,
+            | DropReason::Headroom
+            | DropReason::Unimportant => None,
         };
         self.learn(now, id, fate);
     }

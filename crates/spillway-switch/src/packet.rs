@@ -42,6 +42,12 @@ pub mod flags {
     pub const TIMED_BY_NIC: u16 = 1 << 14;
     /// Asks for an ack at once.
     pub const ASKS: u16 = 1 << 15;
+    /// On data, which echo no mark: of a flow that protects other packets; lost first.
+    pub const UNIMPORTANT: u16 = ECE;
+    /// On data, which notify of nothing: its loss would cost its flow a timeout.
+    pub const IMPORTANT: u16 = CNP;
+    /// On an ack, which is no datagram: the packet that it acknowledges was important.
+    pub const IMPORTANT_ECHO: u16 = DATAGRAM;
     /// Carries data in a side table, as few packets do.
     pub const CARRIES: u16 = SACK | TELEMETRY | NUMBERED;
 }

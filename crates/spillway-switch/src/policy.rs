@@ -143,11 +143,13 @@ pub enum DropReason {
     Headroom,
     /// It waited in a queue over the policy's limit.
     Expelled,
+    /// It was unimportant, and its port was at the limit of such packets.
+    Unimportant,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 12] = [
+    pub const ALL: [DropReason; 13] = [
         DropReason::BufferFull,
         DropReason::OverThreshold,
         DropReason::PushedOut,
@@ -160,6 +162,7 @@ impl DropReason {
         DropReason::OverDelay,
         DropReason::Headroom,
         DropReason::Expelled,
+        DropReason::Unimportant,
     ];
 
     /// The name of this reason in results.
@@ -177,6 +180,7 @@ impl DropReason {
             DropReason::OverDelay => "over_delay",
             DropReason::Headroom => "headroom",
             DropReason::Expelled => "expelled",
+            DropReason::Unimportant => "unimportant",
         }
     }
 }

@@ -15,6 +15,7 @@ mod observing;
 mod passing;
 mod push_out;
 mod tracing;
+mod unimportant;
 
 pub use in_order::Sent;
 pub use losses::Lost;
@@ -39,6 +40,7 @@ use observing::Observer;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
+use unimportant::Unimportant;
 
 /// The parts that make up a switch.
 #[derive(Debug)]
@@ -104,6 +106,8 @@ pub struct PortFacts {
     pub chooses_packets: bool,
     /// Whether pause frames may stop its queues.
     pub can_be_paused: bool,
+    /// Whether unimportant packets are counted.
+    pub counts_unimportant: bool,
 }
 
 /// A queue class that no queue has.
@@ -132,6 +136,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Whether arrivals are traced, observed, or announced to the sharing policy, or the AQM is
     /// told of marks.
     is_traced: bool,
+    /// Whether arrivals are traced, or unimportant packets have a limit.
+    is_watched: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
     /// Whether the AQM is asked about arrivals that find their port idle.
@@ -176,6 +182,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     lossless: Option<Box<Lossless>>,
     /// The moment of the next expulsion, if its owner knows of one.
     expulsion: Option<Time>,
+    /// The bytes of unimportant packets, if they have a limit.
+    unimportant: Option<Box<Unimportant>>,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -219,6 +227,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             bursts: None,
             observer: None,
             is_traced: false,
+            is_watched: false,
+            unimportant: None,
             frees_unobserved: false,
             introduces: false,
             asks_passing: false,
@@ -307,12 +317,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             is_strict: self.scheduling.is_strict(),
             chooses_packets: self.scheduling.chooses_packets(),
             can_be_paused: self.lossless.is_some(),
+            counts_unimportant: self.unimportant.is_some(),
         }
     }
 
-    /// Sets whether packets may pass idle ports without being queued. Initially they may not.
+    /// Sets whether packets may pass idle ports without being queued. Initially they may not, and
+    /// never if unimportant packets are counted.
     pub fn let_pass(&mut self, passes: bool) {
-        self.may_bypass = passes;
+        self.may_bypass = passes && self.unimportant.is_none();
         self.ask_if_needed();
     }
 

@@ -26,6 +26,7 @@ mod naive_scheduling;
 mod naive_sharing;
 mod naive_smartbuf;
 mod naive_sojourn;
+mod naive_unimportant;
 mod oracle;
 mod shadow;
 mod variants;

@@ -7,6 +7,7 @@ use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
 use super::preset::Defaults;
+use super::protection;
 use super::receiver::{AckPolicy, EcnEcho, Notifications, Tells};
 use super::recovery::{self, FixedTimeout, Losses, Recovery, RecoveryExtension, Settings};
 use super::rtt::RtoBounds;
@@ -62,6 +63,8 @@ pub struct ClosedLoop {
     pub handshake: bool,
     /// How long connections last.
     pub connections: Connections,
+    /// Whether senders tag what would cost them a timeout as important.
+    pub protects: bool,
 }
 
 impl ClosedLoop {
@@ -151,6 +154,13 @@ impl ClosedLoop {
             let key = if bursts.is_some_and(|b| b.tells) { "ack_push" } else { "offload" };
             return Err(section.conflict(key, format!("it does not go with this: {why}")));
         }
+        let protects = if is_other {
+            protection::refuse_paced(section)?;
+            false
+        } else {
+            protection::read(section, bursts.is_some())?
+        };
+        let losses = Losses { are_plain: losses.are_plain && !protects, ..losses };
         let (syn_window, handshake) = if recovery.is_own() {
             (u64::MAX, false)
         } else {
@@ -197,6 +207,7 @@ impl ClosedLoop {
             syn_window,
             handshake,
             connections,
+            protects,
         })
     }
 
@@ -261,6 +272,7 @@ impl ClosedLoop {
             syn_window: u64::MAX,
             handshake: false,
             connections: Connections::Own,
+            protects: false,
         })
     }
 

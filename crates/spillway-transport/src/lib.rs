@@ -21,6 +21,7 @@ mod newreno;
 mod pfabric;
 mod powertcp;
 mod preset;
+pub mod protection;
 pub mod ranges;
 mod rates;
 pub mod receiver;

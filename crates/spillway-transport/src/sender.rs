@@ -11,6 +11,7 @@ mod local;
 mod next_flow;
 mod own;
 mod probe;
+mod protected;
 mod recovery;
 
 use recovery::AtOnce;
@@ -18,6 +19,7 @@ pub use recovery::Phase;
 
 use super::Congestion;
 use super::bursts::Past;
+use super::protection::Tlt;
 use super::ranges::Range;
 use super::receiver::SackBlocks;
 use super::recovery::Recovery;
@@ -126,6 +128,8 @@ pub struct Sender {
     asked_to: u64,
     /// The sender's record of its bursts.
     past: Past,
+    /// Which packets are important, if some are.
+    tlt: Option<Box<Tlt>>,
     /// Segments sent again.
     pub retransmitted_packets: u32,
     /// How many of them were sent again after a timeout, and not because a loss was detected.
@@ -165,6 +169,7 @@ impl Sender {
             paced_bytes: 0,
             asked_to: 0,
             past: Past::default(),
+            tlt: transport.protects.then(Box::default),
             duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),
@@ -524,6 +529,7 @@ impl Sender {
         self.timeouts += 1;
         self.rtt.back_off();
         self.restart_timer(now, transport);
+        self.protect_next();
         if self.phase == Phase::Connecting {
             return None;
         }

@@ -27,9 +27,9 @@ def list_(
         str | None,
         typer.Argument(
             metavar="ROOM",
-            help="sharing, aqm, scheduling, transport, recovery, tagging, traffic, topology, "
-            "signals or scenarios, with parameters and sources; an overview of all of them "
-            "without it.",
+            help="sharing, aqm, scheduling, transport, recovery, tagging, protection, traffic, "
+            "topology, signals or scenarios, with parameters and sources; an overview of all of "
+            "them without it.",
         ),
     ] = None,
     text: Annotated[

@@ -20,6 +20,7 @@ ROOMS = {
     "transport": "How a flow becomes packets: transport.kind",
     "recovery": "How losses are found and repaired: transport.recovery",
     "tagging": "Which priority a packet gets when it is sent: transport.tagging",
+    "protection": "Which packets are important, and lost last: transport.protection",
     "traffic": "Who sends how much to whom, and when: traffic.NAME.kind",
     "topology": "Who is connected to whom: topology.kind",
     "signals": "What a run that halts can be asked for: Simulation.observe",

@@ -51,13 +51,17 @@ pub(crate) enum Sending {
     /// One by one. This is so if segments are paced, if the sender has one timeout for all of them,
     /// or if it is told which of them its own host drops.
     Singly,
+    /// As `Singly`, and each is tagged as important or not.
+    Protected,
 }
 
 impl Sending {
     /// How a flow's segments are sent. `is_told` says whether its sender is told of drops at its
     /// own host.
     pub fn of(closed: &ClosedLoop, is_told: bool) -> Sending {
-        if closed.paces() || closed.states_remaining || is_told {
+        if closed.protects {
+            Sending::Protected
+        } else if closed.paces() || closed.states_remaining || is_told {
             Sending::Singly
         } else if closed.recovery.numbers_packets() {
             Sending::Numbered

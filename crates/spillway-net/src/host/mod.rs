@@ -108,6 +108,18 @@ impl Hosts {
             flags::CONTROL => self.on_ack(net, scenario, id),
             flags::DATAGRAM => self.on_datagram(net, scenario, id),
             NOTIFICATION => self.on_notification(net, id),
+            _ => self.on_other(net, scenario, host, id),
+        }
+    }
+
+    /// As `deliver`, for what is rarer.
+    #[inline(never)]
+    fn on_other(&mut self, net: &mut Network, scenario: &Scenario, host: u32, id: PacketId) {
+        let packet_flags = net.packets[id].flags;
+        let has = |flag: u16| packet_flags & flag != 0;
+        match has(flags::CONTROL) {
+            false if has(flags::IMPORTANT) => self.on_important_data(net, scenario, host, id),
+            true if has(flags::IMPORTANT_ECHO) => self.on_echo(net, scenario, id),
             _ => self.on_syn(net, scenario, host, id),
         }
     }

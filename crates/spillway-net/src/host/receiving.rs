@@ -29,15 +29,31 @@ impl Hosts {
             self.note_arrived(net.now, scenario, slot, u64::from(segment.payload));
             let Segment { ce: ece, sent_at, .. } = segment;
             let ack = AckFields { seq, ece, sent_at, sack: None };
-            return self.reply(net, transport.ack_size, host, id, &ack);
+            return self.reply(net, transport.ack_size, host, id, &ack, 0);
         }
-        self.on_unexpected_data(net, scenario, closed, host, id);
+        self.on_unexpected_data::<false>(net, scenario, closed, host, id);
+    }
+
+    /// As `on_data`, for an important packet: its ack says so.
+    #[inline(never)]
+    pub(super) fn on_important_data(
+        &mut self,
+        net: &mut Network,
+        scenario: &Scenario,
+        host: u32,
+        id: PacketId,
+    ) {
+        let end = self.ends.receiving(net.packets.contents(id).slot);
+        if let Some(closed) = scenario.transport(end.transport).closed_loop() {
+            self.on_unexpected_data::<true>(net, scenario, closed, host, id);
+        }
     }
 
     /// Handles a data packet that is out of order, or that is not answered by exactly its own ack.
-    /// Such a packet may trigger no ack, two acks, or an ack for the packets before it.
+    /// Such a packet may trigger no ack, two acks, or an ack for the packets before it. The last ack
+    /// for an `IMPORTANT` packet says that it has arrived.
     #[inline(never)]
-    fn on_unexpected_data(
+    fn on_unexpected_data<const IMPORTANT: bool>(
         &mut self,
         net: &mut Network,
         scenario: &Scenario,
@@ -75,16 +91,20 @@ impl Hosts {
         end.arrived_twice += u32::from(new == 0 && !is_early && segment.payload > 0);
         let ack_size = scenario.transport(end.transport).ack_size;
         set_ack_timer(net, end);
+        let echo = if IMPORTANT { flags::IMPORTANT_ECHO } else { 0 };
+        if IMPORTANT && let Some(last) = acks.iter_mut().flatten().last() {
+            last.sent_at = segment.sent_at;
+        }
         match acks {
-            [Some(ack), None] => self.reply(net, ack_size, host, id, &ack),
+            [Some(ack), None] => self.reply(net, ack_size, host, id, &ack, echo),
             [Some(first), Some(second)] => {
                 let extra = net.packets.insert(packet, contents);
                 if packet.flags & flags::TELEMETRY != 0 {
                     net.telemetry.copy(id, extra);
                 }
                 end.packets += 1;
-                self.reply(net, ack_size, host, extra, &first);
-                self.reply(net, ack_size, host, id, &second);
+                self.reply(net, ack_size, host, extra, &first, 0);
+                self.reply(net, ack_size, host, id, &second, echo);
             }
             _ => {
                 end.packets -= 1;
@@ -134,7 +154,7 @@ impl Hosts {
         }
     }
 
-    /// Turns an arrived packet into an ack and sends it back.
+    /// Turns an arrived packet into an ack with these additional flags, and sends it back.
     #[inline(always)]
     fn reply(
         &mut self,
@@ -143,6 +163,7 @@ impl Hosts {
         host: u32,
         id: PacketId,
         ack: &AckFields,
+        more: u16,
     ) {
         let contents = net.packets.contents_mut(id);
         let end = self.ends.receiving(contents.slot);
@@ -151,7 +172,7 @@ impl Hosts {
         contents.payload = 0;
         let packet = &mut net.packets[id];
         let echo = if ack.ece { flags::ECE } else { 0 };
-        packet.flags = end.ack_flags | echo;
+        packet.flags = end.ack_flags | echo | more;
         packet.size = ack_size;
         packet.dst = end.src;
         packet.path = end.ack_path;
@@ -180,7 +201,7 @@ impl Hosts {
             if end.ack_flags & flags::TELEMETRY != 0 {
                 net.telemetry.of(id).clear();
             }
-            self.reply(net, ack_size, host, id, &ack);
+            self.reply(net, ack_size, host, id, &ack, 0);
         }
     }
 }

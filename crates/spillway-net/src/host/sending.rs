@@ -21,7 +21,7 @@ impl Hosts {
     #[inline(always)]
     pub(super) fn on_ack(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
         match net.packets[id].flags & flags::CARRIES {
-            0 => self.take_ack::<false>(net, scenario, id),
+            0 => self.take_ack::<false, false>(net, scenario, id),
             _ => self.take_carrying_ack(net, scenario, id),
         }
     }
@@ -29,13 +29,19 @@ impl Hosts {
     /// As `on_ack`, for an ack that carries what most acks do not.
     #[inline(never)]
     fn take_carrying_ack(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
-        self.take_ack::<true>(net, scenario, id);
+        self.take_ack::<true, false>(net, scenario, id);
+    }
+
+    /// As `on_ack`, for the ack of an important packet.
+    #[inline(never)]
+    pub(super) fn on_echo(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
+        self.take_ack::<true, true>(net, scenario, id);
     }
 
     /// Takes an ack. The usual ack carries nothing more. For it (`CARRIES` is false) most questions
-    /// are answered at compile time.
+    /// are answered at compile time. It `ECHOES` if it is the ack of an important packet.
     #[inline(always)]
-    fn take_ack<const CARRIES: bool>(
+    fn take_ack<const CARRIES: bool, const ECHOES: bool>(
         &mut self,
         net: &mut Network,
         scenario: &Scenario,
@@ -63,6 +69,9 @@ impl Hosts {
         };
         flow.packets -= 1;
         sender.on_ack(net.now, &ack, closed);
+        if ECHOES {
+            sender.on_echo(net.now, ack.sent_at, closed);
+        }
         net.packets.remove(id);
         if sender.is_done() {
             if flow.acked_at == Time::MAX {
@@ -96,7 +105,8 @@ impl Hosts {
         match flow.sending {
             Sending::ByWindow => {}
             Sending::Numbered => return self.send_numbered_pieces(net, scenario, slot),
-            Sending::Singly => return self.send_single_pieces(net, scenario, slot),
+            Sending::Singly => return self.send_single_pieces::<false>(net, scenario, slot),
+            Sending::Protected => return self.send_single_pieces::<true>(net, scenario, slot),
             Sending::InBursts => return self.send_bursts(net, scenario, slot),
         }
         let repairs = &mut self.tally.retransmitted;
@@ -115,9 +125,15 @@ impl Hosts {
 
     /// As `send_pieces`, segment by segment. This is for three kinds of senders: one that paces,
     /// which needs an event when its next segment is not due yet; one that has one timeout for all
-    /// its segments; and one that is told which packets its own host drops.
+    /// its segments; and one that is told which packets its own host drops. One that `TAGS` some of
+    /// them as important may be any of them, or none.
     #[inline(never)]
-    fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
+    fn send_single_pieces<const TAGS: bool>(
+        &mut self,
+        net: &mut Network,
+        scenario: &Scenario,
+        slot: u32,
+    ) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
@@ -136,17 +152,23 @@ impl Hosts {
         };
         loop {
             let wait = wait(net, flow.spec.src);
-            let piece = sender.next_paced_piece(now, closed, wait);
+            let mut piece = sender.next_paced_piece(now, closed, wait);
+            if TAGS && piece.is_none() {
+                piece = sender.forced_piece(now);
+            }
             let Some(piece) = piece else { break };
             self.tally.retransmitted += u64::from(piece.again);
             let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));
-            let told = told(sender, closed);
+            let told = told(sender, closed) | if TAGS { tag(sender, net.now, &piece) } else { 0 };
             let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
             let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
             launch(net, flow, sender, &piece, made);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
                     sender.on_refused(&piece, closed);
+                    if TAGS && told & flags::IMPORTANT != 0 {
+                        sender.protect_next();
+                    }
                     break;
                 }
                 Some(DropReason::Aqm) if tells => sender.on_local_drop(closed),
@@ -200,6 +222,7 @@ impl Hosts {
                 let at_end = closed.bursts.is_some_and(|bursts| bursts.tells)
                     && remaining <= piece.payload.into();
                 let told = told | if at_end { flags::ASKS } else { 0 };
+                let told = told | if closed.protects { tag(sender, net.now, &piece) } else { 0 };
                 send_piece(net, flow, transport, slot, (piece, next), told, remaining);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
@@ -315,6 +338,16 @@ fn send_by_window<const NUMBERED: bool>(
 pub(super) fn told(sender: &mut Sender, closed: &ClosedLoop) -> u16 {
     let cut = if sender.take_cut() { flags::CWR } else { 0 };
     if closed.acks.every > 1 && sender.asks_for_ack(closed) { cut | flags::ASKS } else { cut }
+}
+
+/// The flags of a segment that may be important. An important one asks for its ack.
+#[inline(never)]
+fn tag(sender: &mut Sender, now: Time, piece: &Piece) -> u16 {
+    if sender.is_important(now, piece) {
+        flags::IMPORTANT | flags::ASKS
+    } else {
+        flags::UNIMPORTANT
+    }
 }
 
 /// Sends a segment of a flow as a packet with these additional flags. `next` is the first byte that

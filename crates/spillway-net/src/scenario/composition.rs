@@ -1,6 +1,7 @@
 //! Warnings about algorithms that are used together with others than they were made for.
 
 use super::assignments::kind_of;
+use super::routing::Spreading;
 use super::{Scenario, TierSettings};
 use serde_json::Value as Json;
 use spillway_settings::{Table, Value};
@@ -29,7 +30,41 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         found.retain(|text| !told.contains(text));
         told.extend(found);
     }
+    told.extend(protection(scenario));
     told
+}
+
+/// Warnings if important packets are tagged and no switch looks, or the other way round, and if an
+/// important packet makes those look lost that it overtakes.
+fn protection(scenario: &Scenario) -> Vec<String> {
+    let protects =
+        |transport: &&Transport| transport.closed_loop().is_some_and(|closed| closed.protects);
+    let mut tagging = scenario.transports.iter().filter(protects).peekable();
+    let is_limited = scenario.tiers.iter().any(|tier| tier.settings.unimportant_limit.is_some());
+    let mut found = Vec::new();
+    match (tagging.peek().is_some(), is_limited) {
+        (true, false) => found.push(
+            "transport.protection: no switch has an `unimportant_limit`, so important packets find no \
+             more room than others"
+                .into(),
+        ),
+        (false, true) => found.push(
+            "switch.unimportant_limit: no sender tags its packets (`transport.protection`), so none is \
+             unimportant, and none is limited"
+                .into(),
+        ),
+        _ => {}
+    }
+    let is_sprayed =
+        scenario.routing.spreading == Spreading::Spray && scenario.topology.switches.len() > 1;
+    if tagging.any(|transport| is_sprayed || transport.tagging.overtakes()) {
+        found.push(
+            "transport.protection: an important packet may overtake others of its flow, which are then \
+             taken to be lost, and sent again"
+                .into(),
+        );
+    }
+    found
 }
 
 /// The switches of a tier, and what is sent through them.

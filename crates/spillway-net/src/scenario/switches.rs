@@ -7,8 +7,8 @@ use super::pfc::{self, PfcSettings};
 use super::{Limits, Result};
 use crate::extensions::Extensions;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::{Amount, BufferSize};
-use spillway_settings::{ErrorKind, Files, Section, SettingsError, Table, Value};
+use spillway_settings::quantity::{Amount, BufferPart, BufferSize};
+use spillway_settings::{ErrorKind, Files, Form, Section, SettingsError, Table, Takes, Value};
 use spillway_switch::aqm::{Aqm, AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, Scheduling, SchedulingParams, SchedulingPolicy};
@@ -27,6 +27,8 @@ pub struct SwitchSettings {
     pub buffer: BufferSize,
     /// The most that one queue may hold.
     pub queue_limit: Amount,
+    /// What the unimportant packets of a port must stay below, if they have a limit.
+    pub unimportant_limit: Option<BufferPart>,
     /// Queues of each port.
     pub queues_per_port: u32,
     /// The queue class of acks and control packets.
@@ -205,6 +207,7 @@ impl SwitchSettings {
             let problem = format!("{queue_limit} is not valid; nothing would ever be queued");
             return Err(section.error(ErrorKind::WrongValue, "queue_limit", problem));
         }
+        let unimportant_limit = SwitchSettings::read_unimportant_limit(section, buffer)?;
         let meaning = "queues of each port";
         let queues = section.integer("queues_per_port", 1, 1..=MOST_QUEUES, meaning)?;
         let there_are = ("queues_per_port", queues);
@@ -239,6 +242,7 @@ impl SwitchSettings {
         Ok(SwitchSettings {
             buffer,
             queue_limit,
+            unimportant_limit,
             queues_per_port: queues as u32,
             ack_queue,
             data_queue,
@@ -250,6 +254,54 @@ impl SwitchSettings {
             aqm,
             scheduling,
         })
+    }
+
+    fn read_unimportant_limit(
+        section: &mut Section,
+        buffer: BufferSize,
+    ) -> Result<Option<BufferPart>> {
+        let key = "unimportant_limit";
+        let meaning = "a port loses packets that a sender with `protection` has not tagged as important if \
+                       it would hold this much of them";
+        let takes = "a size such as \"400KB\", or a share of the buffer such as \"9%\"";
+        let takes = Takes::new(takes, [Form::size().or_in("%")]);
+        let limit = section.optional(key, |section| {
+            section.quantity(key, "", takes, meaning, BufferPart::parse)
+        })?;
+        if let (Some(BufferPart::Share(_)), BufferSize::Unlimited) = (limit, buffer) {
+            let problem = "a share needs a limited buffer";
+            return Err(section.conflict(key, problem));
+        }
+        Ok(limit)
+    }
+
+    /// Refuses a limit for unimportant packets that some switch of a tier could not keep without
+    /// losing all of them.
+    fn check_unimportant_limit(
+        &self,
+        tier: &str,
+        topology: &Topology,
+        largest_packet: u32,
+    ) -> Result<()> {
+        let switches = (0..).zip(&topology.switches).filter(|(_, switch)| switch.tier == tier);
+        let limits = switches.filter_map(|(switch, _)| self.unimportant_bytes(topology, switch));
+        match limits.min() {
+            Some(limit) if limit <= largest_packet.into() => {
+                let section = Section::new("switch", Table::new());
+                let problem = format!(
+                    "{limit}B is not above a full packet of {largest_packet}B: no unimportant packet could \
+                     come below it"
+                );
+                Err(section.conflict("unimportant_limit", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The limit for unimportant packets at a port of a switch, if there is one.
+    fn unimportant_bytes(&self, topology: &Topology, switch: u32) -> Option<u64> {
+        let capacity = self.buffer.bytes(port_rates(topology, switch).into_iter());
+        Some(self.unimportant_limit?.bytes(capacity.unwrap_or(Buffer::UNLIMITED)))
     }
 
     /// Reads and checks the parameters of a tier's policies against its first switch, and puts
@@ -273,6 +325,7 @@ impl SwitchSettings {
             table.insert(key.into(), choice.resolved(section)?);
             Ok::<_, SettingsError>(())
         };
+        self.check_unimportant_limit(tier, around.topology, *largest_packet)?;
         let mut section = self.pfc.section();
         let pfc = PfcSettings::read(&self.pfc, &mut section, self, *largest_packet)?;
         if let Some(pfc) = &pfc {
@@ -527,7 +580,7 @@ impl super::Scenario {
         let TierSettings { settings, params, pfc, .. } = tier;
         let environment = self.environment_of(switch);
         let capacity = tier.capacity_of(&self.topology, switch).unwrap_or(Buffer::UNLIMITED);
-        Switch::new(SwitchParts {
+        let mut made = Switch::new(SwitchParts {
             capacity,
             port_rates: environment.port_rates.clone(),
             queues_per_port: settings.queues_per_port,
@@ -542,6 +595,10 @@ impl super::Scenario {
             scheduling: environment.service.scheduling,
             meter: Meter::new(capacity, self.warmup, self.duration),
             lossless: pfc.as_ref().map(|pfc| pfc.parts(&self.topology, switch, capacity)),
-        })
+        });
+        if let Some(limit) = settings.unimportant_bytes(&self.topology, switch) {
+            made.limit_unimportant(limit);
+        }
+        made
     }
 }

@@ -389,6 +389,22 @@ fn discipline(draw: &mut Draw, all_cut: bool) -> String {
     )
 }
 
+/// Important packets, in a fifth of the scenarios where nothing speaks against them, and a limit for
+/// the others at switches. Drawn from a stream of its own.
+fn protection(seed: u64, given: &str) -> (&'static str, &'static str) {
+    let draw = &mut Draw(Stream::new(seed, "protection", 0));
+    let against = ["go-back-n", "selective", "offload", "ack_push"];
+    if against.iter().any(|text| given.contains(text)) || !draw.once_in(5) {
+        return ("", "");
+    }
+    let limit = draw.one(&[
+        "unimportant_limit = \"1600B\"",
+        "unimportant_limit = \"4KB\"",
+        "unimportant_limit = \"9KB\"",
+    ]);
+    ("protection = \"tlt\"", limit)
+}
+
 /// Whether connections stay open, in a third of all scenarios. It has a stream of its own, so the
 /// rest of a scenario does not depend on it.
 fn connections(seed: u64) -> &'static str {
@@ -775,13 +791,14 @@ pub fn case(seed: u64) -> Case {
     let queues = switch_queues.min(queues(&nic, "queues"));
     traffic.iter_mut().for_each(|section| tagging(draw, section, queues));
     let bursts = bursts(seed, &format!("{window}{nic}{}", traffic.concat()));
+    let (protection, limit) = protection(seed, &format!("{window}{bursts}"));
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n{}\n\
          [topology]\n{topology}\n{}\n{}\n\
          [routing]\n{}\n\
-         [switch]\n{switch}\n\
+         [switch]\n{switch}\n{limit}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
-         [transport]\nkind = {}\n{window}\n{}\n{bursts}\n\
+         [transport]\nkind = {}\n{window}\n{}\n{bursts}\n{protection}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         completion(seed),

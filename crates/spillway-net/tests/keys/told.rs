@@ -46,6 +46,15 @@ fn what_would_do_nothing_or_never_end_is_refused() {
             "switch.queue_limit: 0B is not valid; nothing would ever be queued",
         ),
         (
+            &["switch.unimportant_limit=1500B"],
+            "switch.unimportant_limit: 1500B is not above a full packet of 1500B: no unimportant packet \
+             could come below it",
+        ),
+        (
+            &["switch.buffer=unlimited", "switch.unimportant_limit=9%"],
+            "switch.unimportant_limit: a share needs a limited buffer",
+        ),
+        (
             &["switch.data_queue=7", "switch.queues_per_port=7"],
             "switch.data_queue: 7 is no queue class: queues_per_port = 7, so there are 0 to 6",
         ),

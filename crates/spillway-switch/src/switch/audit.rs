@@ -52,5 +52,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             && total == self.occupancy()
             && self.buffer.occupancy() <= self.buffer.capacity()
             && self.lossless_agrees(packets)
+            && self.unimportant_agrees(packets)
     }
 }

@@ -73,22 +73,40 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet_flags: u16,
         packets: &mut Arena,
     ) -> bool {
-        if self.is_traced {
-            return self.admit_traced(arrival, id, packet_flags, packets);
+        if self.is_watched {
+            return self.admit_watched(arrival, id, packet_flags, packets);
         }
-        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
+        let outcome = self.decide::<false>(arrival, id, packet_flags, packets);
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
-    /// Whether an arrival is marked, or why it is lost. Makes room for it.
-    #[inline(always)]
-    pub(super) fn decide(
+    /// As `admit`, for an arrival that is traced, or counted if it is unimportant.
+    #[inline(never)]
+    fn admit_watched(
         &mut self,
         arrival: &Arrival,
         id: PacketId,
-        can_mark: bool,
+        packet_flags: u16,
+        packets: &mut Arena,
+    ) -> bool {
+        if self.is_traced {
+            return self.admit_traced(arrival, id, packet_flags, packets);
+        }
+        let outcome = self.decide::<true>(arrival, id, packet_flags, packets);
+        self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
+    }
+
+    /// Whether an arrival is marked, or why it is lost. Makes room for it. With `LIMITS`,
+    /// unimportant packets have a limit.
+    #[inline(always)]
+    pub(super) fn decide<const LIMITS: bool>(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        packet_flags: u16,
         packets: &mut Arena,
     ) -> Result<bool, DropReason> {
+        let can_mark = packet_flags & flags::ECT != 0;
         let managed = if arrival.queue_class == self.unmanaged {
             Verdict::Pass
         } else {
@@ -98,14 +116,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if !self.queue_limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
             return Err(DropReason::QueueLimit);
         }
-        match self.sharing.admit(arrival, &self.buffer) {
-            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(marked),
-            Admission::Admit => Err(DropReason::BufferFull),
-            Admission::Drop(reason) => Err(reason),
-            Admission::PushOut(victim) => {
-                self.push_out(victim, arrival, id, packets).map(|()| marked)
-            }
+        if LIMITS && !self.takes_unimportant(arrival, packet_flags) {
+            return Err(DropReason::Unimportant);
         }
+        match self.sharing.admit(arrival, &self.buffer) {
+            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => {}
+            Admission::Admit => return Err(DropReason::BufferFull),
+            Admission::Drop(reason) => return Err(reason),
+            Admission::PushOut(victim) => self.push_out(victim, arrival, id, packets)?,
+        }
+        if LIMITS {
+            self.count_unimportant(arrival, packet_flags);
+        }
+        Ok(marked)
     }
 
     /// Asks the AQM, then the sharing policy, about a packet on its way out. Returns true if it is
@@ -142,6 +165,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if outcome.is_err() {
             // The packet is not sent. If its bytes were to be held until then, they are freed now.
             self.on_sent(now, self.buffer.port_of(queue));
+            self.forget_unimportant(queue, id, packets);
         }
         !self.carry_out(outcome, now, id, queue, size, packets)
     }

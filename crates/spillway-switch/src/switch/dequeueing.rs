@@ -22,6 +22,8 @@ pub(super) enum Dequeueing {
     Pausable,
     /// As `Pausable`. The AQM must also be told of the queues' turns.
     PausableInTurn,
+    /// In one of these ways, and unimportant packets are counted.
+    Counted,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -30,11 +32,27 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         match self.dequeueing {
+            Dequeueing::Counted => self.dequeue_counted(now, port, packets),
+            dequeueing => self.dequeue_uncounted(dequeueing, now, port, packets),
+        }
+    }
+
+    /// As `dequeue`, in one of the ways in which nothing is counted.
+    #[inline(always)]
+    pub(super) fn dequeue_uncounted(
+        &mut self,
+        dequeueing: Dequeueing,
+        now: Time,
+        port: u32,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        match dequeueing {
             Dequeueing::InOrder => self.dequeue_and::<false, false, false>(now, port, packets),
             Dequeueing::InTurn => self.dequeue_in_turn(now, port, packets),
             Dequeueing::ByChoice => self.dequeue_by_choice(now, port, packets),
             Dequeueing::Pausable => self.dequeue_pausable(now, port, packets),
             Dequeueing::PausableInTurn => self.dequeue_pausable_in_turn(now, port, packets),
+            Dequeueing::Counted => unreachable!("it is none of these ways"),
         }
     }
 

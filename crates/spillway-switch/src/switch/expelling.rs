@@ -35,6 +35,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         debug_assert!(!self.is_lossless_queue(queue), "no lossless packet is expelled");
         let id = self.lists.take_head(self.lists.place_of(queue), packets);
         let size = packets[id].size - self.uncounted_bytes;
+        self.forget_unimportant(queue, id, packets);
         self.note_length(now, queue);
         self.subtract(now, queue, size);
         self.sharing.on_expelled(size);

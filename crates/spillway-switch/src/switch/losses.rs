@@ -48,6 +48,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                     self.purges_lossless(now, queue, id, reason, packets);
                     continue;
                 }
+                self.forget_unimportant(queue, id, packets);
                 self.note_length(now, queue);
                 self.sharing.on_release(now, queue, &self.buffer);
                 self.subtract(now, queue, size);

@@ -43,6 +43,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         while let Some((queue, id)) = self.evicted.pop() {
             let size = packets[id].size - self.uncounted_bytes;
             if outcome.is_ok() {
+                self.forget_unimportant(queue, id, packets);
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {
                 self.lists.relink(queue, id, packets);

@@ -4,6 +4,7 @@ mod passing;
 mod probe;
 mod push_out;
 mod traces;
+mod unimportant;
 
 use super::*;
 use crate::buffer::Length;

@@ -5,7 +5,7 @@ use crate::aqm::Aqm;
 use crate::buffer::QueueId;
 use crate::bursts::{BurstReport, BurstTracing, Bursts, Left};
 use crate::fates::{Fate, FateTracing, Fates};
-use crate::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
+use crate::packet::{Arena, Contents, NO_PACKET, Packet, PacketId};
 use crate::policy::{Arrival, DropReason};
 use crate::sharing::{Learned, Sharing};
 use spillway_engine::{Stream, Time};
@@ -225,6 +225,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub(super) fn trace_if_asked(&mut self) {
         let is_observed = self.observer.is_some();
         self.is_traced = self.traces_arrivals() || is_observed || self.aqm.hears_marks();
+        self.is_watched = self.is_traced || self.unimportant.is_some();
         self.frees_unobserved = self.in_transmission.is_none() && !is_observed;
         (self.open_below, self.managed_below) = self.opens_below();
     }
@@ -258,11 +259,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         {
             fates.arrives(arrival, id, packets.contents(id), &self.buffer);
         }
-        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
+        let outcome = if self.unimportant.is_some() {
+            self.decide::<true>(arrival, id, packet_flags, packets)
+        } else {
+            self.decide::<false>(arrival, id, packet_flags, packets)
+        };
         if self.decisions.is_some() {
             // If the packet was refused before the sharing policy was asked, the policy has not
             // brought its limit up to date. It does so here.
-            if let Err(DropReason::Aqm | DropReason::QueueLimit) = outcome {
+            if let Err(DropReason::Aqm | DropReason::QueueLimit | DropReason::Unimportant) = outcome
+            {
                 self.sharing.look_at(arrival.now, arrival.queue);
             }
             let threshold = self.sharing.threshold(arrival, &self.buffer);

@@ -195,8 +195,16 @@ pub fn merge(given: Option<&Value>, change: &Value) -> Value {
 }
 
 /// Keys of a transport that mean nothing with a recovery that chooses every segment itself.
-pub(crate) const OF_PHASES: [&str; 7] =
-    ["syn_window", "handshake", "offload", "ack_push", "quick_acks", "coalesce", "coalesce_time"];
+pub(crate) const OF_PHASES: [&str; 8] = [
+    "syn_window",
+    "handshake",
+    "offload",
+    "ack_push",
+    "quick_acks",
+    "coalesce",
+    "coalesce_time",
+    crate::protection::KEY,
+];
 
 /// Whether a kind of recovery has TCP's phases. Kinds from outside choose every segment themselves.
 pub(crate) fn has_phases(kind: &str) -> bool {

@@ -161,6 +161,13 @@ impl Rack {
         self.segments.take_back(seq);
     }
 
+    /// A packet without data that was sent then has arrived (step 2).
+    pub fn on_arrival(&mut self, now: Time, sent_at: Time) {
+        if sent_at > self.xmit_ts {
+            (self.xmit_ts, self.end_seq, self.rtt) = (sent_at, 0, now - sent_at);
+        }
+    }
+
     /// An ack acknowledges everything before `una`, and the ranges `newly` behind it, in increasing
     /// order (steps 1 to 3).
     pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {

@@ -47,7 +47,7 @@ impl Sender {
 
     /// Whether the window allows another segment. Retransmissions are acknowledged at once in any
     /// case.
-    fn may_go_on(&mut self) -> bool {
+    pub(super) fn may_go_on(&mut self) -> bool {
         match self.phase {
             Phase::Own => self.has_piece_by_own(),
             Phase::Open if self.reduction.is_none() => {

@@ -118,6 +118,15 @@ impl Sender {
         };
     }
 
+    /// A packet that was sent then has arrived, and tells of no segment. Finds what is lost.
+    #[cold]
+    pub(super) fn take_echo(&mut self, now: Time, sent_at: Time, transport: &ClosedLoop) {
+        if let Recovery::Rack(by_rack) = &mut self.recovery {
+            by_rack.rack.on_arrival(now, sent_at);
+        }
+        self.on_reordering_timer(now, transport);
+    }
+
     fn find_by_time(&mut self, now: Time, newly: u64, transport: &ClosedLoop) -> bool {
         let Recovery::Rack(by_rack) = &mut self.recovery else { return false };
         let found = by_rack.rack.detect(now);

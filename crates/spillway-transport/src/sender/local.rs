@@ -12,7 +12,7 @@ impl Sender {
     /// ack arrives or the timer expires.
     #[cold]
     pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
-        if !piece.again {
+        if !piece.again && piece.payload > 0 {
             self.board.nxt = piece.seq;
             self.recovery.take_back(piece.seq);
             if let Some(reduction) = &mut self.reduction {

@@ -8,6 +8,7 @@
 
 use super::{AtOnce, Phase, Sender, Timer};
 use crate::flow::FlowSpec;
+use crate::protection::Tlt;
 use crate::recovery::Recovery;
 use crate::window::CongestionControl;
 use crate::{Access, ClosedLoop, Connections, Restart};
@@ -62,6 +63,9 @@ impl Sender {
         self.probe = None;
         // No ack will come that could advance it.
         self.reduction = None;
+        if let Some(tlt) = &mut self.tlt {
+            **tlt = Tlt::default();
+        }
         (self.deadline, self.timer) = (Time::MAX, Timer::Retransmission);
     }
 

@@ -102,7 +102,7 @@ impl Sender {
     }
 
     #[cold]
-    fn repair_at_once(&mut self, (seq, end): Range) -> Piece {
+    pub(super) fn repair_at_once(&mut self, (seq, end): Range) -> Piece {
         self.board.repaired(end);
         self.count_in_reduction(end - seq);
         self.again(seq, end)
@@ -201,7 +201,7 @@ impl Sender {
     }
 
     #[cold]
-    fn enter_recovery(&mut self, transport: &ClosedLoop) {
+    pub(super) fn enter_recovery(&mut self, transport: &ClosedLoop) {
         // A reduction before recovery can only be for a mark.
         self.repairs_under_marks = self.reduction.is_some();
         self.cut_for_loss(transport);

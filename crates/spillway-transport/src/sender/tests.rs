@@ -2,6 +2,7 @@ mod as_ns3;
 mod by_order;
 mod by_rack;
 mod follows_ns3;
+mod protected;
 mod repairs;
 mod stalled;
 
