@@ -395,6 +395,8 @@ fn levels_are_warned_of_where_what_is_around_them_makes_little_of_them() {
         let has = |part: &str| warnings.iter().any(|text| text.contains(part));
         (has("serve their queues by \"rr\""), has("later packets of a flow overtake"))
     };
+    // RACK waits for what was overtaken.
+    assert_eq!(warned("strict", SLIDES, "rack"), (false, false));
     assert_eq!(warned("strict", SLIDES, "per-priority"), (false, false));
     assert_eq!(warned("rr", SLIDES, "per-priority"), (true, false));
     assert_eq!(warned("strict", SLIDES, "sack"), (false, true));

@@ -148,7 +148,8 @@ fn pfabric_in_part(tiers: &[TierSettings], transports: &[Transport]) -> Option<S
 fn overtaken(transports: &[Transport]) -> Option<String> {
     let overtaking = transports.iter().filter(|transport| transport.tagging.overtakes());
     let mistakes = |found: &&Recovery| match found {
-        Recovery::PerPriority(_) | Recovery::TimeoutOnly => false,
+        // RACK waits, and waits longer once it was wrong.
+        Recovery::PerPriority(_) | Recovery::TimeoutOnly | Recovery::Rack(_) => false,
         Recovery::Own(own) => own.rules.tells() == Tells::Packet,
         _ => true,
     };
