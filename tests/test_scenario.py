@@ -27,6 +27,7 @@ def test_a_scenario_is_a_file_a_text_a_dict_or_a_name():
     assert resolved(source="leaf-spine-128")["name"] == "leaf-spine-128"
 
 
+@pytest.mark.filterwarnings("ignore:switch.aqm. under .strict. PRED:spillway.ScenarioWarning")
 def test_every_bundled_scenario_is_valid():
     for name, text in _core.bundled():
         scenario = Scenario.load(name)
@@ -34,6 +35,7 @@ def test_every_bundled_scenario_is_valid():
         assert scenario.resolved["duration"]
 
 
+@pytest.mark.filterwarnings("ignore:switch.aqm. under .strict. PRED:spillway.ScenarioWarning")
 @pytest.mark.parametrize("name", [name for name, _ in _core.bundled()])
 def test_bundled_scenarios_write_out_every_value(name):
     scenario = Scenario.load(name)

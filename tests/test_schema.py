@@ -54,6 +54,7 @@ def test_it_is_a_schema():
     Draft202012Validator.check_schema(json_schema())
 
 
+@pytest.mark.filterwarnings("ignore:switch.aqm. under .strict. PRED:spillway.ScenarioWarning")
 @pytest.mark.parametrize("name", [name for name, _ in _core.bundled()])
 def test_bundled_scenarios_are_valid_as_written_and_written_out(name):
     scenario = spillway.Scenario(name)

@@ -18,6 +18,7 @@ from spillway_studies.claims import Drawing, blocks, side_by_side
 from spillway_studies.claims.blocks import Block
 from spillway_studies.claims.write import Published, UnpublishedError, place
 from spillway_studies.comparison import tables as comparison_tables
+from spillway_studies.five import tables as five
 from spillway_studies.references.blocks import validation
 from spillway_studies.tuned import tables as tuned
 
@@ -150,6 +151,7 @@ def _tuned(name: str, options: Mapping[str, str]) -> str | Drawn:
 KINDS: Mapping[str, Callable[[str, Mapping[str, str]], str | Block | Drawn | Printed]] = {
     "claims": _figure(blocks.claims, "claims"),
     "choices": _figure(blocks.choices, "claims"),
+    "five": five.block,
     "grid": _figure(blocks.grid, "claims"),
     "numbers": _figure(blocks.numbers, "metrics"),
     "plot": lambda name, _: _plot(name),

@@ -12,6 +12,12 @@
 //! one. As long as nothing has arrived out of order, it is 0 during recovery and with `dupthresh`
 //! segments behind a gap. A duplicate reported by the receiver (D-SACK) adds one to `reo_wnd_mult`,
 //! at most once per round trip; this lasts for 16 recoveries.
+//!
+//! # In composition
+//! Where a tagger lets packets overtake, those of worse levels may be later than `reo_wnd` allows, and
+//! are then sent a second time. In the scenario `five`, at 80% load, this is 0.4% of all packets.
+//! `per-priority` sends none twice, but the last packets of a level have none behind them, so more
+//! losses are left to timeouts (studies/spillway_studies/five/paper.md).
 
 use super::reader::Losses;
 use super::segments::Segments;

@@ -1,0 +1,1 @@
+"""All five systems in one network."""
