@@ -309,7 +309,7 @@ const EXPELLING: [&str; 4] = [
 
 /// Variants that go beyond what was published. The first needs queues that are served in order.
 const EXTRAS: [&str; 4] = [
-    "sharing = { kind = \"cbm\", delay = \"served\" }",
+    "sharing = { kind = \"cbm\", alpha = [8, 0.5, 0.25], delay = \"served\" }",
     "sharing = { kind = \"credence\", oracle = \"random\", drop_probability = 0.1, push_out = true }",
     "sharing = { kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, limit = \"queue\" }",
     "aqm = { kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\", scope = \"port\" }",
