@@ -120,15 +120,20 @@ def against(all_series: str, options: Mapping[str, str]) -> str:
     most = int(options["rows"])
 
     def shown(name: str, off: Floats) -> str:
-        return told(off if name == TIMEOUTS else np.exp(off))
+        if name == TIMEOUTS:
+            return told(off, "{:.1f}".format)
+        return told(np.exp(off), "{:.2f}".format)
 
     return markdown(
         ["", *(METRICS[name].title for name in metrics), f"{METRICS[metrics[0]].title} at worst"],
         (
             [
-                f"{ranked.index(scheme) + 1}. {', '.join(scheme)}",
+                # In one line.
+                f"{ranked.index(scheme) + 1}. {', '.join(scheme)}".replace(
+                    " ", "\N{NO-BREAK SPACE}"
+                ),
                 *(shown(name, off) for name, off in zip(metrics, found[scheme], strict=True)),
-                number(worst[scheme]),
+                f"{worst[scheme]:.2f}",
             ]
             for scheme in ranked
             if ranked.index(scheme) < most or scheme == BASE
