@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 SCENARIO = "five"
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = "1..5"
 MODEL, MODEL_OF_LEVELS, HISTORY = "forest.safetensors", "forest8.safetensors", "history.parquet"
 """What Credence and Smartbuf begin with, learned on other seeds."""
 

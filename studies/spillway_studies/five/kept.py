@@ -16,6 +16,10 @@ from spillway_studies.five.run import KEPT, SERIES
 
 Floats = NDArray[np.float64]
 
+SCHEME = ("sharing", "aqm", "levels", "recovery")
+"""The factors that somebody may choose; under the others a choice has to do."""
+CONTEXT = ("rto", "load", "buffer")
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -12,8 +12,7 @@ from spillway_studies.five import kept
 
 def plot() -> Drawing:
     """The mean slowdown under every combination of sharing, AQM, levels and recovery."""
-    names = ("sharing", "aqm", "levels", "recovery")
-    found = kept.metric("factorial", "mean").over(names)
+    found = kept.metric("factorial", "mean").over(kept.SCHEME)
     policies, aqms, levels, recoveries = found.factors.values()
     # By how it is, not how it is called.
     order = np.argsort(found.values.mean(axis=(1, 2, 3, 4)))

@@ -158,7 +158,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("series", nargs="*", metavar="SERIES", help=", ".join(SERIES))
-    parser.add_argument("--seeds", default=f"{factors.SEEDS[0]}..{factors.SEEDS[-1]}")
+    parser.add_argument("--seeds", default=factors.SEEDS)
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     asked = parser.parse_args()
     for name in asked.series:

@@ -12,11 +12,10 @@ from spillway_studies.claims import Drawing
 from spillway_studies.claims.side_by_side import markdown, number
 from spillway_studies.five import kept
 from spillway_studies.five.effects import interaction, shares
-from spillway_studies.five.kept import METRICS, Cube, Floats
+from spillway_studies.five.kept import CONTEXT, METRICS, SCHEME, Cube, Floats
 from spillway_studies.five.plot import plot
 from spillway_studies.five.run import LEVELS
 
-SCHEME = ("sharing", "aqm", "levels", "recovery")
 BASE = ("lqd", "ecn", "pias", "rack")
 """What all others are held against."""
 TIMEOUTS = "timeouts"
@@ -51,7 +50,7 @@ def cells(series: str, options: Mapping[str, str]) -> str:
 
 
 def _where(options: Mapping[str, str]) -> dict[str, str]:
-    factors = (*SCHEME, "rto", "load", "buffer", "burst")
+    factors = (*SCHEME, *CONTEXT, "burst")
     return {name: level for name, level in options.items() if name in factors}
 
 
@@ -106,13 +105,11 @@ def against(all_series: str, options: Mapping[str, str]) -> str:
     for series in all_series.split(" and "):
         for name in metrics:
             base = kept.metric("factorial", name).where(dict(zip(SCHEME, BASE, strict=True)))
-            own = kept.metric(series, name)
-            places = [list(own.factors).index(each) for each in SCHEME]
-            moved = np.moveaxis(own.values, places, range(len(SCHEME)))
-            beside = np.squeeze(base.values, tuple(list(base.factors).index(n) for n in SCHEME))
-            off = moved - beside if name == TIMEOUTS else np.log(moved / beside)
-            for place in np.ndindex(*moved.shape[: len(SCHEME)]):
-                scheme = tuple(own.factors[n][at] for n, at in zip(SCHEME, place, strict=True))
+            beside = base.over(CONTEXT).values
+            own = kept.metric(series, name).over([*SCHEME, *CONTEXT])
+            off = own.values - beside if name == TIMEOUTS else np.log(own.values / beside)
+            schemes = itertools.product(*(own.factors[factor] for factor in SCHEME))
+            for scheme, place in zip(schemes, np.ndindex(*off.shape[: len(SCHEME)]), strict=True):
                 found.setdefault(scheme, []).append(off[place].mean(axis=(0, 1, 2)))
                 if name == metrics[0]:
                     worst[scheme] = float(np.exp(off[place].mean(axis=-1).max()))
