@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
+from statistics import mean
 
 import pyarrow.parquet as pq
 import pytest
@@ -114,6 +116,37 @@ def test_the_summary_tells_of_every_level(small):
             own = one["rank.all.p99"]
             by_hand[one["context"], one["seed"]] = 1.0 if own < base else 0.5 * (own == base)
     assert found["wins"][0][1]["value"] == pytest.approx(sum(by_hand.values()) / 8)
+
+
+def test_what_matters_is_told_of_timeouts_and_of_those_without():
+    """All combinations are there, so a level's effect is its mean less that of all."""
+    busy = ("switch.buffer=20KB", "transport.recovery.min_rto=200us")
+    found = spillway.arena(TINY, **{**SMALL, "seeds": [1]}, set=busy)
+    models = {each["metric"]: each for each in found.summary["effects"]}
+    assert [*models] == ["all.p99", "flows with a timeout", "mean without a timeout", "goodput"]
+    rows = found.runs.to_pylist()
+    for row in rows:
+        late, ended, left = (
+            row[f"fct_slowdown.all.{key}"] for key in ("with_timeout", "count", "unfinished")
+        )
+        assert row["timeouts"] == late / (ended + left)
+    for title, column, is_ratio in (
+        ("flows with a timeout", "timeouts", False),
+        ("mean without a timeout", "without_timeout.all.mean", True),
+    ):
+        numbers = {name: [] for name in ("dt", "lqd", "cs")}
+        for row in rows:
+            numbers[row["sharing"]].append(math.log(row[column]) if is_ratio else row[column])
+        whole = mean([each for of in numbers.values() for each in of])
+        off = {name: mean(of) - whole for name, of in numbers.items()}
+        assert max(off.values()) > 1e-3
+        told = {each["level"]: each["value"] for each in models[title]["levels"]["sharing"]}
+        expected = {name: math.exp(each) if is_ratio else each for name, each in off.items()}
+        assert told == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    (standing,) = [each for each in found.summary["levels"] if each["level"] == "dt"]
+    late = mean([row["timeouts"] for row in rows if row["sharing"] == "dt"])
+    assert standing["timeouts"]["value"] == pytest.approx(late)
+    assert [each["metric"] for each in found.summary["metrics"]][1] == "without_timeout.all.p99"
 
 
 def test_the_page_begins_with_the_answer_and_names_what_is_left_out(small):

@@ -1,4 +1,4 @@
-"""How much each factor matters: shares of the variance of a metric's logarithm.
+"""How much each factor matters: shares of the variance of a number, or of its logarithm.
 
 The model is additive: a constant for each scenario and seed (a block, whose flows are common), and
 one for each level of every factor. A fraction of all combinations is not orthogonal, so a factor's
@@ -41,15 +41,15 @@ class Effects:
     few: list[tuple[str, ...]]
     """The factors and pairs for which there are too few contexts."""
     levels: dict[str, dict[str, Estimate]]
-    """Each level's geometric mean over that of its factor, all else being equal."""
+    """Each level's mean less that of its factor, all else being equal."""
     left: float
     """The share that the additive model does not explain."""
     runs: int
-    """The runs that have a finite number."""
+    """The runs that are explained."""
 
 
 def effects(
-    logs: Floats,
+    values: Floats,
     seeds: Sequence[int],
     factors: Mapping[str, Sequence[str]],
     contexts: Sequence[int],
@@ -59,7 +59,7 @@ def effects(
     """The effects of factors; None if there is nothing to explain.
 
     Args:
-        logs: The metric's logarithm for each run, all finite.
+        values: A number for each run, or its logarithm; all finite.
         seeds: The seed of each run.
         factors: The level of each run, by factor; `ranked` and `within` are among them.
         contexts: The context of each run.
@@ -79,7 +79,7 @@ def effects(
     can_tell = _Contexts(columns, places, ranked, within)
 
     def left(*parts: Floats) -> Floats:
-        return _left(np.hstack([block, *parts]), logs, places, kept)
+        return _left(np.hstack([block, *parts]), values, places, kept)
 
     total, whole = left(), left(*(columns[name] for name in own))
     if total[0] <= 1e-12:
@@ -99,11 +99,9 @@ def effects(
         beside = left(*(columns[name] for name in own), _crossed(columns[one], columns[other]))
         shares[one, other] = _share(whole - beside, total)
     told = [name for name in own if (name,) in shares]
-    ratios = _ratios(block, {name: columns[name] for name in own}, logs, places, kept)
-    levels = {
-        name: dict(zip(sorted(set(varied[name])), ratios[name], strict=True)) for name in told
-    }
-    return Effects(shares, few, levels, float(whole[0] / total[0]), len(logs))
+    means = _means(block, {name: columns[name] for name in own}, values, places, kept)
+    levels = {name: dict(zip(sorted(set(varied[name])), means[name], strict=True)) for name in told}
+    return Effects(shares, few, levels, float(whole[0] / total[0]), len(values))
 
 
 class _Contexts:
@@ -173,7 +171,7 @@ def _jackknife(found: Floats) -> Estimate:
 
 
 def _grams(
-    columns: Floats, logs: Floats, places: NDArray[np.int64], sampled: Floats
+    columns: Floats, values: Floats, places: NDArray[np.int64], sampled: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """The normal equations of every sample: the first is that of all runs."""
     samples, width = len(sampled), columns.shape[1]
@@ -184,8 +182,8 @@ def _grams(
         used = np.flatnonzero(columns[runs].any(axis=0))
         own = columns[runs][:, used]
         grams[:, used[:, None], used[None, :]] += weight[:, None, None] * (own.T @ own)
-        sides[:, used] += weight[:, None] * (own.T @ logs[runs])
-    return grams, sides, sampled[:, places] @ logs**2
+        sides[:, used] += weight[:, None] * (own.T @ values[runs])
+    return grams, sides, sampled[:, places] @ values**2
 
 
 def _solved(grams: Floats, sides: Floats) -> Floats:
@@ -194,9 +192,9 @@ def _solved(grams: Floats, sides: Floats) -> Floats:
     return found[:, :, 0]
 
 
-def _left(columns: Floats, logs: Floats, places: NDArray[np.int64], sampled: Floats) -> Floats:
+def _left(columns: Floats, values: Floats, places: NDArray[np.int64], sampled: Floats) -> Floats:
     """The sum of squares that a model leaves, for every sample."""
-    centred = logs - logs.mean()
+    centred = values - values.mean()
     grams, sides, squares = _grams(columns, centred, places, sampled)
     found = _solved(grams, sides)
     # |y - Xb|^2, which also holds where b is slightly off for the ridge.
@@ -205,22 +203,21 @@ def _left(columns: Floats, logs: Floats, places: NDArray[np.int64], sampled: Flo
     return left
 
 
-def _ratios(
+def _means(
     block: Floats,
     columns: Mapping[str, Floats],
-    logs: Floats,
+    values: Floats,
     places: NDArray[np.int64],
     sampled: Floats,
 ) -> dict[str, list[Estimate]]:
-    """The exponentials of all levels' constants, their mean being 0 in each factor."""
-    grams, sides, _ = _grams(np.hstack([block, *columns.values()]), logs, places, sampled)
+    """All levels' constants, their mean being 0 in each factor."""
+    grams, sides, _ = _grams(np.hstack([block, *columns.values()]), values, places, sampled)
     found = _solved(grams, sides)
-    ratios, first = {}, block.shape[1]
+    means, first = {}, block.shape[1]
     for name, own in columns.items():
         parts = found[:, first : first + own.shape[1]]
         first += own.shape[1]
-        told = [_jackknife(column) for column in (parts - parts.mean(axis=1, keepdims=True)).T]
-        ratios[name] = [
-            Estimate(*np.exp((each.value, each.low, each.high)).tolist()) for each in told
+        means[name] = [
+            _jackknife(column) for column in (parts - parts.mean(axis=1, keepdims=True)).T
         ]
-    return ratios
+    return means

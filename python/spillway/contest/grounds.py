@@ -23,6 +23,8 @@ AFTER_PS = 2 * 10**11
 """Flows of a shortened scenario have at most so long to end after the last one has started. Senders
 that repair losses badly could go on for ever.
 """
+RECORD = "record.without_timeout=true"
+"""What is ranked and explained beside percentiles, which jump where timeouts begin."""
 _LENGTHS = ("duration=", "stop=", "warmup=")
 
 
@@ -122,7 +124,7 @@ def _ground(
 ) -> Ground:
     try:
         read = scenario.plug(*plugins).checked()
-        base = _shortened(scenario, read, packets) if packets else scenario
+        base = (_shortened(scenario, read, packets) if packets else scenario).set(RECORD)
         base.plug(*plugins).checked()
     except ScenarioError as error:
         problem = f"{scenario.described()}: {error}"

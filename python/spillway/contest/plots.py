@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from spillway.contest.tables import ordered
+from spillway.contest.tables import ordered, terms
 from spillway.show import drawing
 from spillway.show.palette import COLOURS
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _OWN, _OTHER, _QUIET = COLOURS[1], COLOURS[0], "#555555"
 _ROW = 0.24
 """The height of a row in inches."""
+_TERMS = 16
+"""The most factors and pairs in a picture."""
 Document = Mapping[str, Any]
 
 
@@ -97,17 +99,25 @@ def _front(found: Document) -> Figure | None:
 
 
 def _effects(found: Document) -> Figure | None:
-    """The share of every factor, and of every pair."""
-    if not found["effects"]:
+    """The share of every factor, and of every pair, in the variance of each number."""
+    models = found["effects"]
+    if not models:
         return None
-    rows = found["effects"]["shares"][:20]
-    figure, (axes,) = drawing.panels(1, 1, 1, (6.4, 0.9 + _ROW * len(rows)))
-    _rows(axes, [" x ".join(each["of"]) for each in rows])
-    for place, each in enumerate(rows):
-        colour = COLOURS[2] if len(each["of"]) == 1 else COLOURS[5]
-        axes.barh(place, 100 * each["value"], color=colour, height=0.6)
-        if each["low"] is not None:
-            ends = [100 * each["low"], 100 * each["high"]]
-            axes.plot(ends, [place, place], color=_QUIET, linewidth=1)
-    axes.set(xlabel="share of the variance between runs, %, and its 95% interval")
+    rows = terms(found)[:_TERMS]
+    figure, panels = drawing.panels(
+        1, len(models), len(models), (9.6, 1.1 + _ROW * len(rows)), sharey=True
+    )
+    for axes, model in zip(panels, models, strict=True):
+        _rows(axes, [" x ".join(each) for each in rows])
+        axes.set_title(model["metric"], fontsize=9)
+        for each in model["shares"]:
+            if each["of"] not in rows:
+                continue
+            place = rows.index(each["of"])
+            colour = COLOURS[2] if len(each["of"]) == 1 else COLOURS[5]
+            axes.barh(place, 100 * each["value"], color=colour, height=0.6)
+            if each["low"] is not None:
+                ends = [100 * each["low"], 100 * each["high"]]
+                axes.plot(ends, [place, place], color=_QUIET, linewidth=1)
+    figure.supxlabel("share of the variance between runs, %, and its 95% interval", fontsize=9)
     return figure

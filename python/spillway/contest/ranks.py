@@ -8,6 +8,7 @@ say how sure the numbers are for other contexts like these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,16 @@ class Estimate:
     value: float
     low: float
     high: float
+
+    @property
+    def told(self) -> dict[str, float | None]:
+        """As JSON has it."""
+        return {name: number(value) for name, value in vars(self).items()}
+
+
+def number(value: float) -> float | None:
+    """A number as JSON has it: null if it is not known, or infinite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def weights(contexts: Sequence[int], seed: int) -> tuple[NDArray[np.int64], Floats]:

@@ -37,9 +37,9 @@ def table(
     """A row for every combination and seed.
 
     Columns: `scenario`, `context` (a number), each factor's level, `seed`, `status`, `key` (of the
-    run), `few` (whether the first metric rests on few flows), the metrics of the ranks, in which
-    flows that did not end count as infinitely slow, behind `rank.`, and every number of the summary
-    by its path.
+    run), `few` (whether the first metric rests on few flows), `timeouts` (the share of flows with
+    one), the metrics of the ranks, in which flows that did not end count as infinitely slow, behind
+    `rank.`, and every number of the summary by its path.
     """
     rows: dict[str, list[Any]] = {}
     numbers: dict[str, array[float]] = {}
@@ -68,6 +68,7 @@ def table(
                         "status": summary["status"],
                         "key": keys[seed],
                         "few": metrics[0].is_few(summary),
+                        "timeouts": timeouts(summary),
                     }
                     for name, value in told.items():
                         rows.setdefault(name, []).append(value)
@@ -84,6 +85,13 @@ def table(
         column = numbers[name]
         made[name] = pa.array(np.frombuffer(column), mask=np.isnan(column))
     return pa.table(made)
+
+
+def timeouts(summary: Summary) -> float | None:
+    """The share of flows with a timeout."""
+    row = summary["fct_slowdown"]["all"]
+    flows = row["count"] + row["unfinished"]
+    return row["with_timeout"] / flows if flows else None
 
 
 def adjusted(metric: Metric, summary: Summary) -> float | None:

@@ -13,9 +13,19 @@ import pyarrow as pa
 from spillway.base import core
 from spillway.contest import hardware, slotted
 from spillway.contest.design import Pair
-from spillway.contest.effects import Effects, effects
+from spillway.contest.explained import explained
 from spillway.contest.plan import Plan
-from spillway.contest.ranks import Estimate, below, means, ranks, ratios, regrets, wins, worst
+from spillway.contest.ranks import (
+    Estimate,
+    below,
+    means,
+    number,
+    ranks,
+    ratios,
+    regrets,
+    wins,
+    worst,
+)
 from spillway.contest.results import BEYOND, Values, of_units, values
 from spillway.result.metrics import Metric
 
@@ -65,19 +75,19 @@ def document(
     }
     found["without"] = [name for name in found["scenarios"] if name not in counted]
     found["levels"] = _levels(plan, runs, of_main, contexts)
-    found["wins"] = [[_told(each) for each in row] for row in wins(of_main, contexts, SEED)]
+    found["wins"] = [[each.told for each in row] for row in wins(of_main, contexts, SEED)]
     found["metrics"] = [
         {
             "metric": name,
-            "ranks": [_told(each) for each in means(ranks(each), contexts, SEED)],
-            "worst": [_number(value) for value in worst(regrets(each))[0]],
+            "ranks": [own.told for own in means(ranks(each), contexts, SEED)],
+            "worst": [number(value) for value in worst(regrets(each))[0]],
             "never_ended": np.isinf(each).sum(axis=0).tolist(),
         }
         for name, each in numbers.items()
     ]
     found["few"] = float(np.mean(runs["few"].to_numpy(zero_copy_only=False)))
     found["at_edge"] = _at_edge(runs, metrics[0].key)
-    found["effects"] = _effects(plan, runs, main)
+    found["effects"] = explained(plan, runs, main)
     found["by_scenario"] = _by_scenario(of_main, scenarios, found["own"], names)
     found["answer"] = answer(found)
     found["yours"] = [yours(found, name) for name in found["own"]]
@@ -132,7 +142,7 @@ def _levels(plan: Plan, runs: pa.Table, main: Values, contexts: Sequence[int]) -
     logs = _exp(means(np.log1p(np.where(np.isfinite(lost), lost, np.nan)), contexts, SEED))
     goodput = values(runs, "goodput_gbps.all", ranked, names)
     shares = means(ratios(goodput, lambda each: np.nanmax(each, axis=1)), contexts, SEED)
-    timeouts = means(_timeouts(runs, ranked, names), contexts, SEED)
+    timeouts = means(values(runs, "timeouts", ranked, names), contexts, SEED)
     beside = _beside(main, names, contexts)
     states = hardware.states() if ranked == "sharing" else {}
     far = slotted.distances(levels) if ranked == "sharing" else {}
@@ -148,14 +158,14 @@ def _levels(plan: Plan, runs: pa.Table, main: Values, contexts: Sequence[int]) -
             ),
             "runs": int((~np.isnan(main[:, place])).sum()),
             "never_ended": int(np.isinf(main[:, place]).sum()),
-            "rank": _told(of_ranks[place]),
-            "regret": _told(finite[place]),
-            "ratio_to_best": _told(logs[place]),
-            "worst": _number(greatest[place]),
+            "rank": of_ranks[place].told,
+            "regret": finite[place].told,
+            "ratio_to_best": logs[place].told,
+            "worst": number(greatest[place]),
             "worst_at": _context(plan, contexts[int(places[place])]),
-            "goodput": _told(shares[place]),
-            "timeouts": _told(timeouts[place]),
-            "to_lqd": None if beside is None else _told(beside[place]),
+            "goodput": shares[place].told,
+            "timeouts": timeouts[place].told,
+            "to_lqd": None if beside is None else beside[place].told,
             "state_bits": None if (state := kept[place]) is None else state.bits,
             "state_more": None if state is None else state.more,
             "on_front": on_front[place],
@@ -188,16 +198,6 @@ def _exp(found: Sequence[Estimate]) -> list[Estimate]:
     return [Estimate(*map(math.exp, (each.value, each.low, each.high))) for each in found]
 
 
-def _timeouts(runs: pa.Table, ranked: str, names: Sequence[str]) -> Values:
-    """The share of flows with a timeout."""
-    late, ended, left = (
-        values(runs, f"fct_slowdown.all.{key}", ranked, names)
-        for key in ("with_timeout", "count", "unfinished")
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return late / (ended + left)
-
-
 def _at_edge(runs: pa.Table, metric: str) -> float | None:
     """The share of runs in which a flow more with a timeout, or less, may change a percentile.
 
@@ -211,35 +211,6 @@ def _at_edge(runs: pa.Table, metric: str) -> float | None:
         for key in ("with_timeout", "count")
     )
     return float(np.mean((late >= beyond * ended / 2) & (late <= 2 * beyond * ended) & (late > 0)))
-
-
-def _effects(plan: Plan, runs: pa.Table, main: str) -> Document | None:
-    numbers = runs[f"rank.{main}"].to_numpy(zero_copy_only=False)
-    is_there = np.isfinite(numbers) & (np.nan_to_num(numbers) > 0)
-    part = runs.filter(pa.array(is_there))
-    columns = {
-        name: part[name].to_pylist() for name in ("scenario", *(each.name for each in plan.factors))
-    }
-    contexts, seeds = part["context"].to_pylist(), part["seed"].to_pylist()
-    found = effects(np.log(numbers[is_there]), seeds, columns, contexts, plan.ranked.name)
-    return None if found is None else {**_of_effects(found), "excluded": int((~is_there).sum())}
-
-
-def _of_effects(found: Effects) -> Document:
-    shares = sorted(found.shares.items(), key=lambda pair: -pair[1].value)
-    return {
-        "runs": found.runs,
-        "left": found.left,
-        "few": [list(each) for each in found.few],
-        "shares": [{"of": list(of), **_told(share)} for of, share in shares],
-        "levels": {
-            name: [
-                {"level": level, **_told(each)}
-                for level, each in sorted(levels.items(), key=lambda pair: pair[1].value)
-            ]
-            for name, levels in found.levels.items()
-        },
-    }
 
 
 def _by_scenario(
@@ -360,12 +331,3 @@ def _with_interval(each: Mapping[str, float | None], form: str) -> str:
     if each["low"] is None or each["high"] is None:
         return value
     return f"{value} ({form.format(each['low'])} to {form.format(each['high'])})"
-
-
-def _told(each: Estimate) -> dict[str, float | None]:
-    return {"value": _number(each.value), "low": _number(each.low), "high": _number(each.high)}
-
-
-def _number(value: float) -> float | None:
-    """A number as JSON has it: null if it is not known, or infinite."""
-    return float(value) if math.isfinite(value) else None

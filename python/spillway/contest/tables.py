@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -162,25 +162,66 @@ def beaten(found: Document) -> Table:
 
 
 def effects(found: Document, most: int | None = None) -> Table:
-    """How much each factor, and each pair of them, explains."""
-    table = grid("what matters", numbers=["share", "95%"])
-    for each in found["effects"]["shares"][:most]:
-        table.add_row(" x ".join(each["of"]), percent(each["value"]), _interval(each, "{:.1%}"))
-    table.add_row(Text("not in the additive model", "dim"), percent(found["effects"]["left"]), "")
+    """How much each factor, and each pair of them, explains of each number."""
+    models = found["effects"]
+    table = grid("what matters: share", numbers=[_head(each["metric"]) for each in models])
+    for term in terms(found)[:most]:
+        cells = (_of_term(each, term) for each in models)
+        table.add_row(" x ".join(term), *map(_share, cells))
+    left = (percent(each["left"]) for each in models)
+    table.add_row(Text("not in the additive models", "dim"), *left)
     return table
 
 
+def terms(found: Document) -> list[list[str]]:
+    """Factors and pairs, those first that explain most of some number."""
+    every: dict[tuple[str, ...], float] = {}
+    for model in found["effects"]:
+        for each in model["shares"]:
+            of = tuple(each["of"])
+            every[of] = max(every.get(of, 0.0), each["value"])
+    return [list(of) for of in sorted(every, key=lambda of: -every[of])]
+
+
+def _of_term(model: Document, term: Sequence[str]) -> Document | None:
+    return next((each for each in model["shares"] if each["of"] == term), None)
+
+
+def _share(each: Document | None) -> str:
+    return "-" if each is None else f"{percent(each['value'])} {_bracketed(each, '{:.1%}')}".strip()
+
+
 def levels(found: Document) -> list[tuple[str, Table]]:
-    """The levels of every factor by what they do to the metric, all else being equal."""
+    """The levels of every factor by what they do to each number, all else being equal."""
     tables = []
-    for name, rows in found["effects"]["levels"].items():
-        table = grid(name, numbers=["ratio", "95%"])
-        for each in rows:
-            table.add_row(
-                Text(each["level"], "bold"), _value(each, "{:.2f}"), _interval(each, "{:.2f}")
+    models = found["effects"]
+    for name in dict.fromkeys(name for model in models for name in model["levels"]):
+        table = grid(name, numbers=[_head(each["metric"]) for each in models])
+        of = [{each["level"]: each for each in model["levels"].get(name, ())} for model in models]
+        for level in dict.fromkeys(level for each in of for level in each):
+            cells = (
+                _effect(each.get(level), model["is_ratio"])
+                for each, model in zip(of, models, strict=True)
             )
+            table.add_row(Text(level, "bold"), *cells)
         tables.append((name, table))
     return tables
+
+
+def _effect(each: Document | None, is_ratio: bool) -> str:
+    if each is None:
+        return "-"
+    form = "{:.2f}" if is_ratio else "{:+.1%}"
+    return f"{_value(each, form)} {_bracketed(each, form)}".strip()
+
+
+def _head(metric: str) -> str:
+    return metric.replace(" ", "\n", 1)
+
+
+def _bracketed(each: Document, form: str) -> str:
+    interval = _interval(each, form)
+    return f"({interval})" if interval else ""
 
 
 def front(found: Document) -> Table:

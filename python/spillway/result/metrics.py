@@ -126,7 +126,7 @@ def _of_path(path: Sequence[str]) -> Metric:
     )
 
 
-_TIMES = ("fct_slowdown", "fct_us", "query_us", "job_us", "iteration_us")
+_TIMES = ("fct_slowdown", "without_timeout", "fct_us", "query_us", "job_us", "iteration_us")
 
 
 def _table(run: Summary, path: Sequence[str]) -> Summary:
