@@ -237,6 +237,17 @@ def test_warnings_go_to_standard_error(command):
     assert "warning:" not in command("run", TINY, *both, "--json").err
 
 
+@pytest.mark.parametrize("kept", [[], ["--out", "out"]])
+def test_every_warning_of_a_comparison_comes_once(command, kept):
+    short = ("--set", "duration=100us", "--set", "stop=1ms")
+    told = command("compare", "five", *short, "--vary", "switch.sharing=dt,cbm,lqd", *kept).err
+    found = [line for line in told.splitlines() if line.startswith("warning:")]
+    assert [line[:27] for line in found] == [
+        "warning: switch.aqm: under ",
+        "warning: switch.sharing: CB",
+    ]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_flows_that_are_written_run_again_the_same(command, tmp_path, suffix):
     outcome = command("flows", TINY, "--out", f"list.{suffix}", "--json")

@@ -42,7 +42,8 @@ class Run:
 def in_folder(place: Path, scenario: Scenario, report: Callable[[Progress], object]) -> Result:
     """Runs a scenario, and keeps its tables in a folder, unless it is interrupted."""
     with whole_folder(place) as partial:
-        result = run_into(partial, scenario, report)
+        # Who planned it has warned of what may be wrong with it.
+        result = run_into(partial, scenario, report, warns=False)
         if result.status == "interrupted":
             raise KeyboardInterrupt
         checksums.write(partial, but="")
@@ -118,7 +119,8 @@ def work(
         if folder is not None:
             result = in_folder(folder / task.folder, scenario, report)
         else:
-            result = run_to(None, scenario, keep=tables is not None, progress=report)
+            keep = tables is not None
+            result = run_to(None, scenario, keep=keep, progress=report, warns=False)
         if result.status == "interrupted":
             return False
         if tables is not None:

@@ -94,22 +94,27 @@ def run_to(
     keep: bool = True,
     force: bool = False,
     progress: Report | None = None,
+    warns: bool = True,
 ) -> Result:
     """Runs a scenario; an interruption is visible in the result's status.
 
-    Without `out` tables are kept in memory, or dropped if `keep` is false.
+    Without `out` tables are kept in memory, or dropped if `keep` is false. With `warns` it warns of
+    possible mistakes in the scenario.
     """
     if out is None:
-        return _simulate(*read_with_inputs(scenario), Kept() if keep else Streamed(), progress)
+        read = read_with_inputs(scenario, warns)
+        return _simulate(*read, Kept() if keep else Streamed(), progress)
     with OutputFolder(out, force) as output:
         result = run_into(output.partial, scenario, progress)
     result.folder = output.place
     return result
 
 
-def run_into(folder: Path, scenario: Scenario, progress: Report | None = None) -> Result:
+def run_into(
+    folder: Path, scenario: Scenario, progress: Report | None = None, warns: bool = True
+) -> Result:
     """Runs a scenario, and writes all that a result's folder has, but for the checksums."""
-    read, inputs = read_with_inputs(scenario)
+    read, inputs = read_with_inputs(scenario, warns)
     inputs.write(folder)
     with Streamed(folder, read.tables) as sink:
         result = _simulate(read, inputs, sink, progress)
@@ -190,9 +195,9 @@ Sink: TypeAlias = Kept | Streamed
 """A destination for the rows of tables."""
 
 
-def read_with_inputs(scenario: Scenario) -> tuple[core.Scenario, Inputs]:
+def read_with_inputs(scenario: Scenario, warns: bool = True) -> tuple[core.Scenario, Inputs]:
     """A scenario as it is run, and the files that it is made from."""
-    read = scenario.read()
+    read = scenario.read() if warns else scenario.checked()
     return read, Inputs.of(read, scenario.folder, scenario.plugins)
 
 
