@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spillway.contest.tables import ordered, terms
@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 _OWN, _OTHER, _QUIET = COLOURS[1], COLOURS[0], "#555555"
 _ROW = 0.24
 """The height of a row in inches."""
+_LABEL, _WIDTH = 8, 5.0
+"""The size of a label, and the width of its letters, in points."""
 _TERMS = 16
 """The most factors and pairs in a picture."""
 Document = Mapping[str, Any]
 
 
 def drawn(found: Document) -> dict[str, bytes]:
-    """The figures by name."""
+    """The figures by name, as SVG."""
+    return {name: drawing.svg(figure) for name, figure in figures(found).items()}
+
+
+def figures(found: Document) -> dict[str, Figure]:
+    """The figures by name: `ranks`, and `front` and `effects` where there is something to show."""
     import matplotlib as mpl
 
-    figures = {"ranks": _ranks, "front": _front, "effects": _effects}
+    every = {"ranks": _ranks, "front": _front, "effects": _effects}
     with mpl.rc_context({**drawing.PLAIN, "axes.labelsize": 9}):
-        made = {name: draw(found) for name, draw in figures.items()}
-        return {name: drawing.svg(figure) for name, figure in made.items() if figure is not None}
+        made = {name: draw(found) for name, draw in every.items()}
+    return {name: figure for name, figure in made.items() if figure is not None}
 
 
 def _colour(each: Document) -> str:
@@ -69,33 +76,57 @@ def _front(found: Document) -> Figure | None:
     rows = [each for each in found["levels"] if each["ratio_to_best"]["value"] is not None]
     if len(rows) < 2:
         return None
-    figure, (axes,) = drawing.panels(1, 1, 1, (6.4, 4.2))
+    figure, (axes,) = drawing.panels(1, 1, 1, (6.4, 4.8))
     axes.grid(color="#DDDDDD", linewidth=0.7)
-    for each in rows:
-        x, y = each["goodput"]["value"], each["ratio_to_best"]["value"]
-        if x is None:
-            continue
-        bits = each["state_bits"] or 0
-        axes.scatter(
-            [100 * x],
-            [y],
-            s=18 + 2.0 * bits**0.4,
-            color=_colour(each),
-            alpha=0.85 if each["on_front"] else 0.3,
-        )
-        axes.annotate(
-            each["level"],
-            (100 * x, y),
-            (5, 3),
-            textcoords="offset points",
-            fontsize=8,
-            color="black" if each["on_front"] else _QUIET,
-        )
+    rows = [each for each in rows if each["goodput"]["value"] is not None]
+    points = [(100 * each["goodput"]["value"], each["ratio_to_best"]["value"]) for each in rows]
+    for each, (x, y) in zip(rows, points, strict=True):
+        size = 18 + 2.0 * (each["state_bits"] or 0) ** 0.4
+        alpha = 0.85 if each["on_front"] else 0.3
+        axes.scatter([x], [y], s=size, color=_colour(each), alpha=alpha)
+    axes.margins(x=0.25)
+    axes.ticklabel_format(axis="x", useOffset=False)
+    drawing.log_scale(axes)
     axes.set(
         xlabel="goodput, % of the best in the same context",
         ylabel=f"{found['metric']}, ratio to the best",
     )
+    figure.draw_without_rendering()
+    to_points = 72 / figure.dpi
+    placed = [(x * to_points, y * to_points) for x, y in axes.transData.transform(points)]
+    lifts = _lifts([each["level"] for each in rows], placed)
+    for each, point, lift in zip(rows, points, lifts, strict=True):
+        axes.annotate(
+            each["level"],
+            point,
+            (6, lift),
+            textcoords="offset points",
+            va="center",
+            fontsize=_LABEL,
+            color="black" if each["on_front"] else _QUIET,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#999999"} if lift else None,
+        )
     return figure
+
+
+def _lifts(names: Sequence[str], places: Sequence[tuple[float, float]]) -> list[float]:
+    """By how much to lift each label, so that none covers another; all in points.
+
+    >>> _lifts(["a", "b", "c"], [(0.0, 0.0), (1.0, 2.0), (90.0, 0.0)])
+    [0.0, 9.0, 0.0]
+    """
+    taken: list[tuple[float, float, float]] = []
+    lifts = [0.0] * len(names)
+    for at in sorted(range(len(names)), key=lambda at: places[at][1]):
+        x, y = places[at]
+        end = x + _WIDTH * len(names[at])
+        while any(
+            abs(y + lifts[at] - other) < _LABEL and x < last and first < end
+            for first, last, other in taken
+        ):
+            lifts[at] += _LABEL + 1
+        taken.append((x, end, y + lifts[at]))
+    return lifts
 
 
 def _effects(found: Document) -> Figure | None:
