@@ -13,7 +13,8 @@ import pytest
 
 import spillway
 from spillway.contest import page, tuned
-from spillway.contest.factors import factors
+from spillway.contest.factors import KEYS, factors
+from spillway.contest.grounds import grounds
 from spillway.experiment import work
 from spillway.plugins import Aqm, Verdict
 from support import TINY, names
@@ -349,22 +350,77 @@ def test_the_same_budget_is_searched_for_every_level_that_has_keys(tmp_path):
     assert row["rank.all.p99"] == again.summary["fct_slowdown"]["all"]["p99"]
 
 
+@pytest.fixture(scope="module")
+def ground():
+    """The small scenario, as arenas have it."""
+    (found,) = grounds([TINY], (), (), packets=0, is_kept=False)
+    return found
+
+
 @pytest.mark.parametrize(
     ("factor", "level", "expected"),
     [
-        ("aqm", "ecn", ["switch.aqm.threshold=16.25pkt..260pkt:log"]),
+        ("aqm", "ecn", ["threshold=16.25pkt..260pkt:log"]),
         ("sharing", "cs", []),
-        ("aqm", "tcn", ["switch.aqm.threshold=19.5us..312us:log"]),
+        ("aqm", "tcn", ["threshold=19.5us..312us:log"]),
+        # Not the probability of an oracle that it does not have.
+        ("sharing", "credence", []),
+        # Whole bytes, and as far as the other end of the line; not the size of a CNP.
+        (
+            "sharing",
+            "reverie",
+            ["alpha=0.25..4.0:log", "gamma=0.24975..1.0:log", "saturation=5120B..81920B:log"],
+        ),
+        (
+            "aqm",
+            "red",
+            [
+                "min=2.5pkt..10pkt:log",
+                "max=7.5pkt..30pkt:log",
+                "max_probability=0.005..0.08:log",
+                "weight=0.25..1.0:log",
+            ],
+        ),
+        (
+            "transport",
+            "dctcp-rdma",
+            [
+                "g=0.015625..0.25:log",
+                "alpha0=0.25..1.0:log",
+                "rate_step=153.75Mbps..2460Mbps:log",
+                "min_rate=0.25Gbps..4Gbps:log",
+                "window=0.25bdp..4bdp:log",
+            ],
+        ),
     ],
 )
-def test_what_is_searched_is_around_the_default(factor, level, expected):
+def test_what_is_searched_is_around_the_default(ground, factor, level, expected):
     (found,) = [each for each in factors({factor: level}) if each.name == factor]
-    assert tuned.ranges(found.levels[0], factor) == expected
+    path = KEYS[factor].removesuffix(".kind")
+    told = tuned.ranges(found.levels[0], factor, ground)
+    assert told == [f"{path}.{each}" for each in expected]
 
 
-def test_a_search_has_seeds_that_no_run_has():
-    with pytest.raises(spillway.ScenarioError, match="900001 and more are those of the search"):
-        spillway.arena(TINY, **{**SMALL, "seeds": [900_001]}, tuned=2)
+def test_policies_are_searched_whatever_their_keys(tmp_path):
+    """A range that is not valid would end it, and so would a default without the number."""
+    lines = []
+    of = {
+        "sharing": "lqd,credence,abm,smartbuf,reverie",
+        "aqm": "own",
+        "transport": "own",
+        **OTHERS,
+    }
+    given = {"factors": of, "packets": 2000}
+    scenarios = [TINY, "incast-star"]
+    found = spillway.arena(
+        scenarios, **given, seeds=[1], tuned=1, out=tmp_path / "out", say=lines.append
+    )
+    searched = [line for line in lines if line.startswith("tiny, ") and "searching" in line]
+    assert len(searched) == 3
+    assert lines[1] == "and 24 runs in 6 searches of keys, which come first"
+    stay = [line for line in lines if "the defaults stay, since" in line]
+    assert len(stay) == 3 and all("has no all.p99" in line for line in stay)
+    assert found.summary["without"] == ["incast-star"]
 
 
 # Errors -------------------------------------------------------------------------------------------
@@ -390,6 +446,7 @@ def test_a_search_has_seeds_that_no_run_has():
             "sharing=pfabric can be had in no context",
         ),
         (["--runs", "all", "--seeds", "1..9999"], "the design has"),
+        (["--factor", "aqm=own", "--seeds", "1..99999"], "the design has"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_runs(command, more, message):

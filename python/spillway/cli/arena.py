@@ -53,8 +53,8 @@ def arena(
         str | None,
         typer.Option(
             metavar="N",
-            help="About how many runs there are at most, or [bold]all[/bold] combinations. Without "
-            "it, as many as cover all pairs of levels.",
+            help="About how many runs there are at most, one context at least, or "
+            "[bold]all[/bold] combinations. Without it, as many as cover all pairs of levels.",
         ),
     ] = None,
     seeds: Annotated[

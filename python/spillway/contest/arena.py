@@ -16,7 +16,8 @@ from spillway.base.errors import ScenarioError, ScenarioWarning
 from spillway.base.folder import check_place, path_of, whole_file
 from spillway.base.progress import Follow, duration
 from spillway.base.threads import processors
-from spillway.contest import results, summary, tuned
+from spillway.contest import results, summary
+from spillway.contest import tuned as tuned_levels
 from spillway.contest.factors import KEYS, Factors, factor_of, factors
 from spillway.contest.grounds import grounds
 from spillway.contest.plan import ALL, Plan, experiments, planned
@@ -112,8 +113,8 @@ def arena(
             scenario first, with so many trials (`spillway.tune`).
 
         How much is run:
-        runs: About how many runs there are at most, all seeds counted, or "all" for all
-            combinations; by default as many as cover all pairs of levels.
+        runs: About how many runs there are at most, all seeds counted and one context at least,
+            or "all" for all combinations; by default as many as cover all pairs of levels.
         seeds: The seeds of every combination, as numbers or a text such as `1..3`.
         packets: Scenarios that would send more packets are shortened to about so many, unless `set`
             has their `duration`, `stop` or `warmup`.
@@ -159,11 +160,24 @@ def arena(
         assignments=assignments_of(set),
         is_kept=folder is not None,
     )
-    for line in told(plan, len(several)):
+    todo = tuned_levels.searches(plan, several, on) if trials else []
+    for line in told(plan, len(several), todo, trials):
         tell(line)
     if folder is not None:
         _prepare(folder)
-    best = _searched(plan, trials, metric, several, design_seed, jobs, folder, tell)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScenarioWarning)
+        best = tuned_levels.searched(
+            plan,
+            todo,
+            trials,
+            metric=metric,
+            seed=design_seed,
+            jobs=jobs,
+            out=folder,
+            follow=None,
+            say=tell,
+        )
     asked = experiments(plan, several, folder, force, best)
     _run(asked, jobs, on, workers, options, follow, tell)
     table = results.table(plan, asked, metrics)
@@ -206,11 +220,15 @@ def _asked(
     return plan, [main, *beside]
 
 
-def told(plan: Plan, seeds: int) -> list[str]:
+def told(
+    plan: Plan, seeds: int, searches: Sequence[tuned_levels.Search] = (), trials: int = 0
+) -> list[str]:
     """What is run and what is left out, in lines."""
     design = summary.designed(plan)
     runs = plan.runs * seeds
-    cpu = seeds * (plan.runs * _A_RUN_S + plan.packets * _A_PACKET_S)
+    searched = (1 + trials) * tuned_levels.SEEDS
+    packets = seeds * plan.packets + searched * sum(each.packets for each in searches)
+    cpu = (runs + searched * len(searches)) * _A_RUN_S + packets * _A_PACKET_S
     lines = [
         f"{design['contexts']:,} of {design['of']:,} contexts, x {len(plan.ranked.levels)} levels "
         f"of {plan.ranked.name} x {summary.some(seeds, 'seed')}: {runs:,} different runs, about "
@@ -220,6 +238,12 @@ def told(plan: Plan, seeds: int) -> list[str]:
         f"contexts, {len(design['impossible'])} cannot be had"
         f"{'' if design['is_full'] else '; not all triples occur'}",
     ]
+    if searches:
+        lines.insert(
+            1,
+            f"and {searched * len(searches):,} runs in {len(searches)} searches of keys, which "
+            "come first",
+        )
     if design["left_out"]:
         lines.append(f"{len(design['left_out'])} pairs are left out: more runs would have them")
     lines += [f"{each['level']} is left out: {each['why']}" for each in design["missing"]]
@@ -240,35 +264,6 @@ def _prepare(folder: Path) -> None:
     if not is_one:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / FILE, {"status": "incomplete"})
-
-
-def _searched(
-    plan: Plan,
-    trials: int,
-    metric: str,
-    seeds: Sequence[int],
-    design_seed: int,
-    jobs: int | None,
-    folder: Path | None,
-    tell: Callable[[str], object],
-) -> dict[tuple[int, int], list[str]]:
-    if not trials:
-        return {}
-    apart = range(tuned.SEARCHED, tuned.SEARCHED + tuned.SEEDS)
-    if any(seed in apart for seed in seeds):
-        raise ScenarioError(f"seeds: {apart[0]} and more are those of the search", "take others")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScenarioWarning)
-        return tuned.searched(
-            plan,
-            trials,
-            metric=metric,
-            seed=design_seed,
-            jobs=jobs,
-            out=folder,
-            follow=None,
-            say=tell,
-        )
 
 
 def _run(

@@ -28,6 +28,8 @@ _GROUPS = 60
 """The most groups of contexts that are left out in turn: each needs the solution of a model."""
 _LEFT = 3
 """The least number of contexts beyond the constants that are to be told from them."""
+_EQUAL = 1e-6
+"""A standard deviation within blocks below which all runs are equal."""
 _RIDGE = 1e-9
 """Makes the equations of a model that has more constants than it needs solvable."""
 
@@ -82,7 +84,7 @@ def effects(
         return _left(np.hstack([block, *parts]), values, places, kept)
 
     total, whole = left(), left(*(columns[name] for name in own))
-    if total[0] <= 1e-12:
+    if total[0] <= _EQUAL**2 * len(values):
         return None
     shares: dict[tuple[str, ...], Estimate] = {}
     few: list[tuple[str, ...]] = []

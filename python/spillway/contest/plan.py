@@ -144,11 +144,8 @@ def planned(
     sizes = [len(grounds), *(len(each.levels) for each in others)]
     each = len(levels) * seeds
     wanted = math.prod(sizes) if runs == ALL else None if runs is None else max(1, runs // each)
-    if wanted is not None and min(wanted, math.prod(sizes)) * each > MOST_RUNS:
-        raise ScenarioError(
-            f"the design has {min(wanted, math.prod(sizes)) * each:,} runs",
-            f"{MOST_RUNS:,} are the most: fewer levels, scenarios or seeds make fewer",
-        )
+    if wanted is not None:
+        _check_size(min(wanted, math.prod(sizes)) * each)
     found = _Checks(grounds, factors, place)
     made = design(sizes, found.refusal, wanted, seed)
     entrants, refused = [], {}
@@ -162,7 +159,16 @@ def planned(
                 refused[context, level] = str(refusal)
     plan = Plan(grounds, factors, place, made, entrants, refused)
     _check(plan, found)
+    _check_size(plan.runs * seeds)
     return plan
+
+
+def _check_size(runs: int) -> None:
+    if runs > MOST_RUNS:
+        raise ScenarioError(
+            f"the design has {runs:,} runs",
+            f"{MOST_RUNS:,} are the most: fewer levels, scenarios or seeds make fewer",
+        )
 
 
 ALL = -1

@@ -412,6 +412,10 @@ def winners(aims: Aims, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     return sorted(met, key=lambda trial: sign * trial.values[0])[:1]
 
 
+class DefaultError(SpillwayError):
+    """The unchanged scenario has no value for a goal or a constraint."""
+
+
 def default_of(
     study: Study,
     space: Space,
@@ -442,7 +446,7 @@ def default_of(
         try:
             found[END] = aims.readings(runs.finish())
         except MissingError as error:
-            raise SpillwayError(
+            raise DefaultError(
                 f"the default has failed: {error}",
                 "let the runs last longer, or choose another metric",
             ) from None
