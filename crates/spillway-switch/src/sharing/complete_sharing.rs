@@ -14,6 +14,13 @@
 //! # Scope and limitations
 //! One queue can take the whole buffer.
 //!
+//! # In composition
+//! It sees how full the buffer is, and neither queues nor acks. Under strict priority starved
+//! queues fill the buffer, and a full buffer refuses urgent packets and acks like others. So
+//! something else has to keep it from filling. In the factorial of
+//! studies/spillway_studies/five/paper.md, with one queue for data and RACK, 8% of flows have a
+//! timeout without an AQM, where LQD has 1%; with `ecn` 0.01% have one under either.
+//!
 //! # Validation
 //! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`).

@@ -28,6 +28,13 @@
 //! longer be congested either. Where queues swing by more than 1 - c of their thresholds, n_p does
 //! too. All queues of a queue class count, including those of acks.
 //!
+//! # In composition
+//! n_p counts within a queue class, over all ports. A tagger spreads flows over classes, so fewer
+//! queues share a threshold, and a port may hold several times as much. Under strict priority
+//! starved queues share the threshold of their own class only, but what they hold lowers all
+//! thresholds. [ABM](abm.md) also lowers theirs, by their drain rates. Lists of alpha are read as
+//! under [DT](dt.md).
+//!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
 //! on thousands of random cases (`tests/naive_fb.rs`). That one goes through all changes of lengths

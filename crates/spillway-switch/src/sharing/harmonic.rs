@@ -25,6 +25,12 @@
 //! No packet is pushed out. The guarantee, that the optimum sends at most ln N + 2 times as many
 //! packets, is for packets of one size.
 //!
+//! # In composition
+//! Ranks are those of queues, whatever their ports, and empty ones count in N. With nine queues for
+//! each of 16 ports, one of them for acks, the longest queue may hold 18% of the buffer, and with
+//! one queue 30%. Under strict priority starved queues have the first ranks, and keep them: a burst
+//! of a better level may hold no more than a later rank allows.
+//!
 //! # Validation
 //! Makes the same decisions as a second, naive implementation, which sorts all queues and tests
 //! every rank, on thousands of random arrivals (`tests/naive_sharing.rs`).

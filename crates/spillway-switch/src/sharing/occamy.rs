@@ -60,6 +60,15 @@
 //! their port idle are queued, too, and an event wakes every port that waits, so runs take longer
 //! than under `dt`.
 //!
+//! # In composition
+//! Thresholds are those of queues, and lists of alpha are read as under [DT](dt.md). Under strict
+//! priority a starved queue that is over its threshold loses its heads, which makes room for better
+//! ones; but while all ports send, no tokens are left for that, unless the memory reads faster
+//! (`bandwidth`). An AQM that decides when packets leave never sees those that are expelled. What
+//! follows them shows the loss, so recoveries that count are better off than under [LQD](lqd.md),
+//! which takes tails: in `five`, with one queue for data and losses counted, 2.4% of flows have a
+//! timeout, and 5.4% there (studies/spillway_studies/five/paper.md).
+//!
 //! # Validation
 //! Makes the same decisions, and expels the same packets at the same moments, as a second, naive
 //! implementation that counts every tick (`tests/naive_occamy.rs`). With `preset = "ns-3"` all

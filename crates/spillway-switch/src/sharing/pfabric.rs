@@ -26,6 +26,13 @@
 //! buffer limits all ports together in addition; an arrival that finds it full is lost, whatever it
 //! carries.
 //!
+//! # In composition
+//! It is meant for ports with the [scheduling](pfabric-scheduling.md) of that name, and for the
+//! [transport](pfabric-transport.md); a run warns where a switch has only one of sharing and
+//! scheduling. Since ports have one queue, taggers of several levels are refused. `dctcp`,
+//! `newreno` and `cubic` take each loss for congestion and cut their windows. A flow with
+//! `go-back-n` may never end: the same packets may be lost again and again.
+//!
 //! # Validation
 //! Loses the same packets as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_pfabric.rs`).

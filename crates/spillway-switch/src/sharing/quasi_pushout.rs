@@ -29,6 +29,11 @@
 //! in transmission and its bytes are held (`release = "end"`), or because the last one has just
 //! left and the arrival is larger, the arrival is refused as `buffer_full`.
 //!
+//! # In composition
+//! What holds for [LQD](lqd.md) holds here. Beyond that, a queue that no packet joins or leaves is
+//! not compared with L. So under strict priority a starved queue may be longer than L for long, and
+//! keeps its room while L loses packets.
+//!
 //! # Validation
 //! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`). That one finds L in a list of all changes of lengths. While the

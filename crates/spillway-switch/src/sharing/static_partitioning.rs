@@ -25,6 +25,11 @@
 //! unlimited parts. A switch does not know how many long flows there are: n is one number for all
 //! ports and times.
 //!
+//! # In composition
+//! A limit is that of all queues of a port, with acks among them. Under strict priority what waits
+//! in worse queues fills the port's part, and has packets of better ones refused, and acks. An
+//! AQM's threshold belongs below a port's part; a warning only compares it with the whole buffer.
+//!
 //! # Validation
 //! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`).
