@@ -29,6 +29,12 @@
 //! that begin to be sent, with their framing. A model chooses in bytes, whatever the network's
 //! packets and rates are; it knows only what it was trained on.
 //!
+//! # In composition
+//! An agent sees its own queue: no other queues, no buffer, no losses. Under strict priority R of a
+//! worse queue is what better ones leave, and a queue that a sharing policy keeps short by losses
+//! looks like one with little to send. A run does not compare its model's training with the
+//! scenario.
+//!
 //! # Validation
 //! The file, sums and decisions by hand (below, `acc/model.rs`, `acc/network.rs`), and the same
 //! states and lines as a second, naive implementation (`tests/naive_acc.rs`). Runs are the same to

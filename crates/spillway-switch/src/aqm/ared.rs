@@ -27,6 +27,11 @@
 //! interval of 0.5 s. In a data centre both are longer than most runs, and max_p stays where it
 //! starts: set them by the base RTT. No setting for data centres is published that we know of.
 //!
+//! # In composition
+//! What holds for [RED](red.md) holds here. Beyond that, a starved queue is long whatever is
+//! marked: as long as its average is above target, max_p rises up to `top`, and what comes next is
+//! marked by that.
+//!
 //! # Validation
 //! Steps of max_p by hand (below), and the same max_p and, where the probability is 0 or 1, the
 //! same marks as a second, naive implementation that is woken at every interval

@@ -18,6 +18,10 @@
 //! # Scope and limitations
 //! It never drops: packets that are not ECN-capable pass.
 //!
+//! # In composition
+//! What holds for [TCN](tcn.md) holds here. A queue that waits for better ones is above target
+//! without a break, so when it is served the persistent rule marks as well.
+//!
 //! # Validation
 //! The same marks as a second, naive implementation (`tests/naive_sojourn.rs`).
 //!

@@ -41,6 +41,11 @@
 //! quantum is less than a packet, is a turn. Packets that are not ECN-capable pass
 //! (`not_ect = "drop"` refuses them instead).
 //!
+//! # In composition
+//! A tagger's levels are served in turn here, which a run warns of, since strict priority is
+//! refused. Acks in a queue of their own are not marked, but their turns count in T_round. Where a
+//! sharing policy refuses queues of less than K_i, packets are lost before any is marked.
+//!
 //! # Validation
 //! Rounds, thresholds and idle times by hand (below), the same marks as a second, naive
 //! implementation beside both schedulers (`tests/naive_mq_ecn.rs`), and the thresholds of queues

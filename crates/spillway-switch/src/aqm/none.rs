@@ -1,4 +1,10 @@
 //! No active queue management: queues grow until the sharing policy stops them.
+//!
+//! # In composition
+//! Nothing is marked. So only losses cut the windows of `dctcp`, `newreno` and `cubic`, and nothing
+//! cuts the rates of `dcqcn` and `dctcp-rdma`. The sharing policy alone keeps room for bursts: in
+//! the factorial of studies/spillway_studies/five/paper.md, with one queue for data and RACK, 8% of
+//! flows have a timeout under `cs`, 1% under `lqd`, and 0.4% under `occamy`.
 
 use super::Aqm;
 use crate::catalogue::{Environment, Policy};

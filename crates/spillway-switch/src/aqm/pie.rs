@@ -32,6 +32,13 @@
 //! up for it. Linux (6.12) does not reset a when it marks for certain, and then marks every packet
 //! until p falls; here it is reset. A loss to a full buffer does not reset a.
 //!
+//! # In composition
+//! d is that of packets that have left. While a queue is starved under strict priority, or paused,
+//! p goes on by the wait of the packet that left last; its long waits show when it is served, and
+//! hit those that arrive then. With `delay = "rate"` the bytes that wait count at once. Packets
+//! that are not ECN-capable are lost on arrival, and the last ones of a burst have none behind them
+//! that show it. So are acks that share a queue with data.
+//!
 //! # Validation
 //! The steps of p and the gaps between hits by hand (below), and the same p and the same hits, where
 //! chance does not decide, as a second, naive implementation (`tests/naive_pie.rs`).

@@ -36,6 +36,13 @@
 //! A queue's length excludes the packet in transmission and the arriving one. What cannot be marked
 //! is lost (`not_ect`) when it is decided about.
 //!
+//! # In composition
+//! What holds for [ECN](ecn.md) and K holds for min. By default packets that are not ECN-capable
+//! are lost: acks that share a queue with data, and data of transports without `ecn = true`. With
+//! `marks_at = "departure"` they are lost at the head, and those behind them show the loss. With
+//! `weight` below 1 the average of an empty queue decays by the rate of the port, also while the
+//! port sends from other queues.
+//!
 //! # Validation
 //! Marking frequencies agree with the formula (below). Where no random number is involved, it makes
 //! the same decisions as a second, naive implementation on thousands of random arrivals

@@ -15,6 +15,12 @@
 //! A mark tells of the queue that the packet found, a sojourn after it found it. Packets that are
 //! not ECN-capable pass.
 //!
+//! # In composition
+//! Made for any scheduler: the smaller a queue's share of the line, the shorter it is when it is
+//! marked. But the wait includes the time in which others are sent, or a pause frame stops the
+//! queue. So under strict priority packets of worse levels are marked for those of better ones,
+//! even if few wait. What is refused, pushed out or expelled is not judged.
+//!
 //! # Validation
 //! The same marks as a second, naive implementation (`tests/naive_sojourn.rs`).
 //!

@@ -17,6 +17,11 @@
 //! # Scope and limitations
 //! A packet that is dropped at its queue's head uses no deficit.
 //!
+//! # In composition
+//! A tagger's levels are served in turn, which a run warns of. Lists of weights are written as
+//! those of alpha (docs/scenario/switch.md): where data share the queue of acks, they have its
+//! weight. A paused queue counts as empty, and loses its deficit. `mq-ecn` marks by the quanta.
+//!
 //! # Validation
 //! Weights 2:1:1 give their shares within 1% (below, and end to end in `tests/analytic.rs` of
 //! spillway-net).

@@ -3,6 +3,10 @@
 //! # Rule
 //! Of the first packets of all queues, the one that was queued first is sent; among packets of the
 //! same picosecond, the one of the lowest queue class.
+//!
+//! # In composition
+//! With one queue it changes nothing. With several, levels do not decide who is served, which a run
+//! warns of, but buffer thresholds and AQMs still go by queue.
 
 use super::{Head, Scheduling};
 use crate::backlog::Backlog;

@@ -29,6 +29,12 @@
 //! most left. A packet that is being sent is not interrupted. A virtual LQD beside the buffer
 //! (FollowLQD, Credence) serves its queues in order all the same.
 //!
+//! # In composition
+//! Packets of a flow keep their order, so any recovery goes with it. Ports have one queue, so
+//! taggers are refused, as are AQMs and `pfc`. Other sharing policies than
+//! [pFabric's](pfabric-sharing.md) lose packets whatever is left of their flows, LQD the one that
+//! came last; a run warns of that.
+//!
 //! # Validation
 //! Sends the same packets as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_pfabric.rs`).

@@ -2,6 +2,11 @@
 //!
 //! # Rule
 //! The turn moves to the next queue after every packet; empty queues are skipped at no cost.
+//!
+//! # In composition
+//! A queue of small packets, as acks, gets fewer bytes than others. A tagger's levels are served in
+//! turn, which a run warns of. A packet that is dropped at the head of its queue uses no turn, and
+//! paused queues are passed over. `mq-ecn` needs turns as here, or as under [dwrr](dwrr.md).
 
 use super::{Head, Scheduling};
 use crate::backlog::Backlog;

@@ -2,6 +2,14 @@
 //!
 //! # Rule
 //! Packet by packet and without preemption; queues of lower priority can starve.
+//!
+//! # In composition
+//! What starves keeps its room in the buffer, unless the sharing policy takes that back (as `lqd`,
+//! `occamy`, or `credence` with `push_out`) or loses what is late (`cbm`). AQMs that go by time
+//! mark it for others. Policies that take a port for one queue are warned of
+//! (docs/scenario/switch.md). Timers of a sender may expire though nothing is lost: in `five`, with
+//! PIAS, LQD and RACK, 7% of flows have a timeout if the least is 1 ms, and 1.4% if it is 10 ms
+//! (studies/spillway_studies/five/paper.md). While a pause frame stops a queue, worse ones send.
 
 use super::{Head, Scheduling};
 use crate::backlog::Backlog;
