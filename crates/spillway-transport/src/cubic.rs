@@ -32,6 +32,9 @@
 //! In a datacenter the cubic function is flat: in 10 ms W(t) grows by a millionth of C. A flow's
 //! behaviour there is determined by `tcp_friendly`, which ns-3 does not have.
 //!
+//! # In composition
+//! That of [NewReno](newreno.md), except that marks and losses leave `beta` of a window.
+//!
 //! # Validation
 //! Hand arithmetic below.
 //!

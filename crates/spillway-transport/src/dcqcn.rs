@@ -69,6 +69,12 @@
 //! rate; after a timeout one segment is in flight until the next ack. Pacing counts bytes on the
 //! wire, to a picosecond for each packet.
 //!
+//! # In composition
+//! Marks alone cut its rate. Without an AQM that marks, or where a sharing policy refuses queues
+//! that are too short to be marked, it sends on as fast as before, repairs with it. Where marks are
+//! by queue, a flow's rate answers to those of all its levels. `pfc` keeps its packets from being
+//! lost, and pauses cut no rate.
+//!
 //! # Validation
 //! Hand arithmetic in `dcqcn/reaction.rs`, and a second implementation with an event for
 //! everything, over random sequences (`dcqcn/naive.rs`). Notifications and paces end to end, to the

@@ -32,6 +32,11 @@
 //! (studies/spillway_studies/references/validation.md).
 //! A cut leaves at least `min_window`, two segments by default, as in Linux.
 //!
+//! # In composition
+//! It lives on marks: with `aqm = "none"` only losses cut. A flow has one window, whatever the
+//! levels of its packets, so marks in a worse level slow what it sends in better ones, too. A loss
+//! cuts beside a mark, unless `cut_once` or `recovery = "ns3"` says otherwise.
+//!
 //! # Validation
 //! Hand arithmetic below; N long flows hold the queue near K with full throughput
 //! (`tests/analytic.rs`); studies/spillway_studies/references/validation.md compares it with ns-3.

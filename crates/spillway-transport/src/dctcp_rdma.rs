@@ -35,6 +35,9 @@
 //! marked. A new rate applies from the next packet on. Pacing counts bytes on the wire, to a
 //! picosecond for each packet.
 //!
+//! # In composition
+//! That of [DCQCN](dcqcn.md).
+//!
 //! # Validation
 //! Hand arithmetic below; two to sixteen flows hold the queue near the threshold and share the line
 //! (`tests/paced.rs`).

@@ -51,6 +51,10 @@
 //! retransmitted and do not change the window; after a timeout the window is one segment until the
 //! next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
+//! # In composition
+//! That of [PowerTCP](powertcp.md): telemetry is that of ports, whatever the levels of packets;
+//! marks do not slow it, and losses only by timeouts.
+//!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows keep the queue nearly empty at eta of the
 //! line's rate. At 100 Gbps, in the network of PRED's section 6.3.5, they have 94% of the line's

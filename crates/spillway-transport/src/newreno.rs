@@ -26,6 +26,12 @@
 //! while more than `host_backlog` waits there, windows do not grow, much as with Linux's small
 //! queues.
 //!
+//! # In composition
+//! Packets are ECN-capable only with `ecn = true`. Without that, `red`, `ared`, `codel` and `pie`
+//! lose what they would mark, and the other AQMs let it pass, unless `not_ect` says otherwise. A
+//! mark halves the window, so AQMs that mark early cost its long flows more than those of DCTCP
+//! (studies/spillway_studies/aqms/paper.md).
+//!
 //! # Validation
 //! Hand arithmetic below; loss recovery in `sender.rs`.
 //!

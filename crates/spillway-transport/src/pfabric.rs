@@ -41,6 +41,12 @@
 //! lost, YAPS's flows may never end; here the first segment is sent all the same from the second
 //! timeout in a row on.
 //!
+//! # In composition
+//! Ports with other sharing policies lose its packets whatever is left of their flows, and each
+//! loss costs a timeout. What waits for longer than `rto`, 3 base RTT by default, is sent again
+//! while it waits, so buffers must be small. It ignores marks, and AQMs that drop what is not
+//! ECN-capable drop its packets.
+//!
 //! # Validation
 //! Hand arithmetic below and end to end, to the picosecond (`tests/pfabric.rs`). The flows of a run
 //! of YAPS complete as they do there (studies/spillway_studies/references/validation.md).

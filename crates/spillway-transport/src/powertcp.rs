@@ -40,6 +40,11 @@
 //! retransmitted and do not change the window; after a timeout the window is one segment until the
 //! next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
+//! # In composition
+//! Telemetry is that of ports: a flow of a good level yields to what waits in worse ones, and a
+//! flow that starves sees a busy line. What holds for [theta-PowerTCP](theta-powertcp.md) under
+//! AQMs and losses holds here.
+//!
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law says: next to
 //! nothing by default, at over 95% of the line's rate (`tests/paced.rs`). With the settings of

@@ -42,6 +42,13 @@
 //! next update, which continues from the window before. Marks are ignored. Pacing counts bytes on
 //! the wire.
 //!
+//! # In composition
+//! It sees round trips alone. Under strict priority the wait for better levels counts like a queue
+//! of its own, and under a tagger of several levels successive round trips are those of different
+//! queues. Marks do nothing to it; but its packets are not ECN-capable by default, and `red`,
+//! `ared`, `codel` and `pie` lose what they would mark, unless `not_ect` says otherwise. No loss
+//! slows it but by a timeout.
+//!
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta within 5%, as the window law
 //! says: next to nothing by default, at 98% of the line's rate or more (`tests/paced.rs`).

@@ -62,6 +62,10 @@
 //! Of ABM's program it is left out that its counter of increases begins with no defined value, and
 //! that a packet which a higher rate would have let go before keeps its time.
 //!
+//! # In composition
+//! What holds for [theta-PowerTCP](theta-powertcp.md) holds here: it sees round trips alone, of
+//! whatever levels, and no marks.
+//!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
 //! thresholds (`tests/paced.rs`). Whether they share equally is not determined: TIMELY has no

@@ -3,6 +3,11 @@
 //! # Rule
 //! Full packets leave at `rate` (bytes on the wire), evenly or as a Poisson process with that mean.
 //! Nothing is acknowledged or retransmitted.
+//!
+//! # In composition
+//! It answers to nothing, and its packets are not ECN-capable: AQMs let them pass or, as `red`,
+//! `ared`, `codel` and `pie` do by default, lose what they would mark. So the sharing policy alone
+//! limits what it takes of the buffer. Pause frames stop it at its host.
 
 use super::control::DriverParams;
 use super::kind::{Kind, Needs};

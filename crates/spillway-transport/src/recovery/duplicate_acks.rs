@@ -11,6 +11,11 @@
 //! - Each ack of something new during a recovery asks for the next lost segment (RFC 6582, section
 //!   3.2, step 3), which is sent at once.
 //! - The recovery ends when all that was sent before it is acknowledged.
+//!
+//! # In composition
+//! What holds for [SACK](sack.md) holds here, but there is no probe. A burst that loses many
+//! packets is repaired one packet in a round trip. Acks that share a full queue with data may be
+//! lost, and then they do not count.
 
 use super::reader::Losses;
 use super::{Kind, Recovery};

@@ -15,6 +15,13 @@
 //!   that has been acknowledged comes too late and changes nothing.
 //! - The timeout is fixed. It runs while something is in flight; every ack and NACK restarts it
 //!   (o9-85).
+//!
+//! # In composition
+//! Made for lossless priorities. Elsewhere each loss costs all that was sent behind it, and what
+//! overtakes costs as much: a run warns of taggers that let it. Losses slow nobody, so without
+//! marks, or a transport that measures, a full buffer stays full. What waits for longer than
+//! `ack_timeout`, behind better levels or pauses, is sent again while it waits. Under pFabric's
+//! queues a flow may never end.
 
 use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut};
 use super::{Kind, Settings};

@@ -20,6 +20,11 @@
 //!   tells, and DCTCP's growth and cuts as its head does.
 //!
 //! `sender/tests/follows_ns3.rs` gives it the acks of senders of ns-3: it sends the same segments.
+//!
+//! # In composition
+//! What holds for [SACK](sack.md) holds here, but there is no probe. Where an AQM marks much,
+//! losses do not cut, since marks have cut already. Where `min_window` lets marks leave less than a
+//! segment, a flow waits for its timer.
 
 use super::reader::Losses;
 use super::reduction::ReductionRule;

@@ -18,6 +18,13 @@
 //! first come, first served. They also stay before later packets of worse priorities where queues
 //! are served by strict priority and none is paused. Where packets are sprayed, or a failure moves
 //! a flow to another path, a packet may be taken to be lost that is only late.
+//!
+//! # In composition
+//! It is made for taggers that let packets overtake. But the last packets of each level have none
+//! of their level behind them, so where policies refuse bursts or push out tails, timeouts are left
+//! to show it: in `five`, with QCLIMB, 15% of flows have one under `dt` and 7% under `lqd`, with
+//! `rack` 2.6% and 2.5% (studies/spillway_studies/five/paper.md). Each packet needs an ack of its
+//! own, so `ack_every` above 1 and `offload` are refused.
 
 use super::orders::Orders;
 use super::reader::Losses;

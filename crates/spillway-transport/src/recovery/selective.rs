@@ -15,6 +15,12 @@
 //! - If a retransmission is lost, a timeout shows that, and begins the recovery anew. With few
 //!   packets in flight the timeout is short (`rto_low`). If more packets are in flight when it
 //!   expires, it is extended to `rto_high`.
+//!
+//! # In composition
+//! A gap is taken for a loss, so what overtakes is sent again, once; a run warns of taggers that
+//! let it. Losses slow nobody, so without marks, or a transport that measures, a full buffer stays
+//! full. `rto_low` and `rto_high` are short and fixed: what waits for longer, behind better levels
+//! or pauses, is sent again while it waits.
 
 use super::own::{Flight, OwnAck, OwnRecovery, Reaction, TimedOut};
 use super::scoreboard::Scoreboard;

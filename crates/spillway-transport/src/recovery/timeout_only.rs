@@ -8,6 +8,11 @@
 //! - No ack shows a loss. When the timer expires (RFC 6298, section 5), all that is not known to
 //!   have arrived is lost and is sent again, beginning with a window of one segment.
 //! - What is in flight is a range that ends at the next byte to be sent, whatever of it has arrived.
+//!
+//! # In composition
+//! The order of packets plays no part, so taggers and spraying do not mislead it. Any loss costs a
+//! timeout, at the head of a queue as at its tail. What waits behind better levels for longer than
+//! a timeout is sent again.
 
 use super::reader::Losses;
 use super::{Kind, Recovery};

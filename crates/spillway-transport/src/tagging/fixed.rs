@@ -10,6 +10,12 @@
 //! # Scope and limitations
 //! Nothing is counted: what a flow has sent plays no part.
 //!
+//! # In composition
+//! Packets of a flow keep their order, so it goes with any recovery. Flows of several priorities
+//! use several queues of a port, which under strict priority a run warns of as with a tagger. Data
+//! of priority 0 wait with acks, and escape AQMs and sharing policies as these do
+//! (docs/scenario/switch.md); a run warns only of lists whose number for acks they have.
+//!
 //! # Validation
 //! `host/priority.rs`: the queues of every kind of packet.
 //!

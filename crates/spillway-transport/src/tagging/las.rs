@@ -17,6 +17,10 @@
 //! # Scope and limitations
 //! Within a level packets are served in the order in which they come.
 //!
+//! # In composition
+//! What holds for [PIAS](pias.md) holds here, except that no timeout takes a flow back: one that
+//! starves in a worse level stays there.
+//!
 //! # Validation
 //! Levels by hand below.
 //!

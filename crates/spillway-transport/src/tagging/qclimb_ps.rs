@@ -14,6 +14,10 @@
 //! # Scope and limitations
 //! No program knows all sizes beforehand: it shows what better bounds could still give.
 //!
+//! # In composition
+//! That of [QCLIMB](qclimb.md). Flows climb up to their end, so the last packet of a flow may
+//! overtake all others.
+//!
 //! # Validation
 //! `qclimb.rs`: the same levels as `srpt` until timeouts take a flow back, and as QCLIMB with exact
 //! bounds.

@@ -20,6 +20,12 @@
 //! in the last level if its size is known. One without a prediction has 0 at first, then 2, 6, 14
 //! ... bytes.
 //!
+//! # In composition
+//! A flow climbs as it comes to its end, and overtakes itself. Recoveries that take a gap for a
+//! loss send again what is only late, which a run warns of; `per-priority` tells the two apart.
+//! What a run warns of under [PIAS](pias.md), it warns of here. No timeout takes a flow back. A
+//! long flow begins in a bad level, and short timeouts may expire there though nothing is lost.
+//!
 //! # Validation
 //! Levels by hand below.
 //!
