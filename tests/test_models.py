@@ -14,6 +14,7 @@ from spillway.learning.oracle.model import Seen
 from spillway.learning.oracle.trace import join, load
 from support import TINY, names, with_right_checksum
 
+MS = 1_000_000_000
 SMALL = ("switch.buffer=25KB", "switch.aqm.threshold=unlimited")
 TRACED = ("switch.sharing=lqd", *SMALL, "record.oracle_trace=true")
 
@@ -95,6 +96,61 @@ def test_what_is_wrong_with_models_is_told(tmp_path, model, problem, hint):
     with pytest.raises(spillway.ScenarioError, match=re.escape(problem)) as caught:
         tiny(tmp_path, asking(model)).read()
     assert hint is None or hint in caught.value.hint
+
+
+def test_models_follow_one_another(tmp_path):
+    """At first everything is taken, from 1 ms on nothing, from 2 ms on what leaves get."""
+    forest(True).save(tmp_path / "no")
+    forest(False).save(tmp_path / "yes")
+    parts = ['at = "0us", model = "yes"', 'at = "1ms", model = "no"']
+    parts.append('at = "2ms", model = { leaf = "yes", spine = "no" }')
+    listed = f"[{', '.join(f'{{ {part} }}' for part in parts)}]"
+    first = spillway.run(tiny(tmp_path, asking(listed)), out=tmp_path / "first")
+    drops = [row for row in first.drops.to_pylist() if row["reason"] == "predicted"]
+    at_first = [row["switch"] for row in drops if row["time_ps"] < 2 * MS]
+    assert MS <= drops[0]["time_ps"] < 1.1 * MS and {"leaf0", "leaf1"} <= set(at_first)
+    assert {row["switch"] for row in drops[len(at_first) :]} == {"spine0"}
+    copies = ["switch.sharing.model.0.model", "switch.sharing.model.1.model"]
+    assert names(tmp_path / "first" / "inputs") == copies
+    for name in ("yes", "no"):
+        (tmp_path / name).unlink()
+    again = spillway.run(tmp_path / "first", out=tmp_path / "again")
+    assert again.drops.equals(first.drops)
+    assert spillway.Result.load(tmp_path / "again").summary["drops"] == first.summary["drops"]
+
+
+def test_a_list_of_one_model_is_that_model(tmp_path):
+    forest(True).save(tmp_path / "no")
+    one = spillway.run(tiny(tmp_path, asking('"no"')))
+    listed = spillway.run(tiny(tmp_path, asking('[{ at = "0us", model = "no" }]')))
+    assert listed.drops.equals(one.drops) and listed.flows.equals(one.flows)
+
+
+@pytest.mark.parametrize(
+    ("models", "problem"),
+    [
+        ('[{ at = "1us", model = "m" }]', "model.0.at: the first model must be there from 0 on"),
+        (
+            '[{ at = "0us", model = "m" }, { at = "0us", model = "m" }]',
+            "model.1.at: 0us is not after 0us, when the model before it takes over",
+        ),
+        ('[{ model = "m" }]', "model.0.at: missing; expected"),
+        ('[{ at = "0us", model = "none" }]', "model.0.model: none: it cannot be read"),
+        ('[{ at = "0us", modell = "m" }]', "model.0.modell: unknown key"),
+        ('["m"]', "expected tables, each headed [[model]]"),
+        ("[]", "is not valid; expected"),
+        (
+            '[{ at = "0us", model = "m" }, { at = "9us", model = "code" }]',
+            'the averages of m are "time", those of code are "code", and averages go on',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_list_of_models_is_told(tmp_path, models, problem):
+    forest(False).save(tmp_path / "m")
+    one = RandomForestClassifier(n_estimators=1, max_depth=1).fit([[0.0], [1.0]], [0, 1])
+    Model.of(one, ["queue"], "fraction", "code", {}).save(tmp_path / "code")
+    with pytest.raises(spillway.ScenarioError, match=re.escape(problem)):
+        tiny(tmp_path, asking(models)).read()
 
 
 def test_another_buffer_and_other_lines_than_in_training_are_warned_of(tmp_path):

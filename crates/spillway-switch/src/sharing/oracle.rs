@@ -1,5 +1,6 @@
 //! Oracles, which tell a policy whether Longest Queue Drop would lose a packet.
 
+mod dated;
 mod features;
 mod models;
 mod recorded;
@@ -233,7 +234,7 @@ impl Source {
     #[inline]
     fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer, random: &mut Stream) -> bool {
         match self {
-            Source::Forest(trained) => trained.predicts_drop(arrival.queue, buffer),
+            Source::Forest(trained) => trained.predicts_drop(arrival, buffer),
             Source::Recorded(recorded) => recorded.is_dropped(),
             Source::AlwaysAccept => false,
             Source::AlwaysDrop => true,

@@ -68,32 +68,51 @@ impl FeaturesParams {
         };
         Ok(FeaturesParams { features, are_shares, averaging })
     }
+
+    /// Whether averages are among them.
+    pub fn looks_back(&self) -> bool {
+        let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
+        self.features.iter().any(|feature| averaged.contains(feature))
+    }
+
+    /// How averages are taken.
+    pub fn averaging(&self) -> Averaging {
+        self.averaging
+    }
 }
 
-/// The features of one model at one switch.
+/// The features of a model at one switch.
 #[derive(Clone, Debug)]
 pub struct Features {
     features: Vec<Feature>,
     /// Lengths are divided by this: the buffer's size, or 1.
     unit: f64,
-    /// Only if the model uses averages.
+    capacity: f64,
+    /// Only if a model uses averages.
     averages: Option<Averages>,
     release_at_end: bool,
 }
 
 impl Features {
-    /// The features at a switch at which nothing has arrived yet.
-    pub fn new(params: &FeaturesParams, environment: &Environment) -> Features {
-        let FeaturesParams { features, are_shares, averaging } = params.clone();
-        let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
-        let looks_back = features.iter().any(|feature| averaged.contains(feature));
-        let queues = environment.queues();
-        Features {
-            features,
-            unit: if are_shares { environment.capacity as f64 } else { 1.0 },
+    /// The features at a switch at which nothing has arrived yet, with averages if this or a later
+    /// model looks back.
+    pub fn new(params: &FeaturesParams, looks_back: bool, environment: &Environment) -> Features {
+        let (averaging, queues) = (params.averaging, environment.queues());
+        let mut features = Features {
+            features: Vec::new(),
+            unit: 1.0,
+            capacity: environment.capacity as f64,
             averages: looks_back.then(|| Averages::new(averaging, environment.base_rtt, queues)),
             release_at_end: environment.service.release_at_end,
-        }
+        };
+        features.become_those_of(params);
+        features
+    }
+
+    /// From now on another model looks, with averages of the same kind.
+    pub fn become_those_of(&mut self, params: &FeaturesParams) {
+        self.features.clone_from(&params.features);
+        self.unit = if params.are_shares { self.capacity } else { 1.0 };
     }
 
     /// Until now a queue held `more` bytes more than it holds now, and so did the buffer.

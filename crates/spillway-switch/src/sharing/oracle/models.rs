@@ -54,10 +54,12 @@ impl Models {
         let meaning = "of oracle = \"forest\", a bundled one (`spillway oracle show default`; \
                        \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
                        train` wrote; or one for every switch, by the names of switches and tiers: a \
-                       table, or a folder with NAME.safetensors";
-        let takes = "\"default\", \"smartbuf\", a path, seen from the scenario's folder, or a table \
-                     such as { leaf = \"leaf.safetensors\", spine0 = \"default\" }";
-        let takes = Takes::new(takes, [Form::Text, Form::Table]);
+                       table, or a folder with NAME.safetensors; or several of these, each `at` the \
+                       time when it takes over";
+        let takes = "\"default\", \"smartbuf\", a path, seen from the scenario's folder, a table \
+                     such as { leaf = \"leaf.safetensors\", spine0 = \"default\" }, or a list such as \
+                     [{ at = \"0ms\", model = \"default\" }, { at = \"50ms\", model = \"next.safetensors\" }]";
+        let takes = Takes::new(takes, [Form::Text, Form::Table, Form::list([Form::Table])]);
         let is_text = |text: &String| !text.trim().is_empty();
         let parse = |value: &Value| match value {
             Value::String(name) => Some(Models::One(name.clone())).filter(|_| is_text(name)),
