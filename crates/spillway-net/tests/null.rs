@@ -217,6 +217,63 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
     }
 }
 
+/// The rows of a trace of fates, in an order that does not depend on when fates became known.
+fn taught(run: &Run) -> Vec<[u64; 8]> {
+    let trace = &run.record.oracle_trace;
+    let row = |row: usize| {
+        let averages = [trace.average_queue_bytes[row], trace.average_occupancy_bytes[row]];
+        let [queue, occupancy] = averages.map(f64::to_bits);
+        let lost = trace.dropped.known(row).map_or(2, u64::from);
+        let (switch, arrival) = (trace.switch[row].into(), trace.arrival[row]);
+        let held = [trace.queue_bytes[row], trace.occupancy_bytes[row]];
+        [switch, arrival, trace.time_ps[row], held[0], held[1], queue, occupancy, lost]
+    };
+    let mut rows: Vec<_> = (0..trace.len()).map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// A switch that is the first on all paths of datagrams has the same arrivals under any policy, so
+/// it teaches the same drops.
+#[test]
+fn credence_teaches_what_lqd_drops_whatever_it_does_itself() {
+    let with = |sharing: &str| {
+        run(&format!(
+            r#"
+            duration = "1ms"
+            record = {{ oracle_trace = true }}
+            topology = {{ kind = "star", hosts = 9 }}
+            switch = {{ buffer = "45KB", sharing = {sharing} }}
+            transport = {{ kind = "udp", rate = "4Gbps" }}
+            [[traffic]]
+            name = "all"
+            kind = "poisson"
+            sizes = "100KB"
+            load = 0.9
+            load_of = "host"
+            destinations = "uniform"
+            [[traffic]]
+            name = "queries"
+            kind = "incast"
+            interval = "100us"
+            burst = "60KB"
+            fan_in = 6
+            senders = "any"
+            "#
+        ))
+    };
+    let of = |run: &Run| -> Vec<_> {
+        taught(run).into_iter().map(|[switch, n, at, .., lost]| [switch, n, at, lost]).collect()
+    };
+    let lqd = of(&with("\"lqd\""));
+    let dropped = lqd.iter().filter(|row| row[3] == 1).count();
+    assert!(dropped > 100, "{dropped} of {}", lqd.len());
+    for oracle in ["always-drop", "always-accept", "random"] {
+        let credence = with(&format!("{{ kind = \"credence\", oracle = \"{oracle}\" }}"));
+        assert!(of(&credence) == lqd, "{oracle}");
+    }
+}
+
 /// What an oracle that accepts everything lets in is what LQD does, as long as queues are LQD's.
 #[test]
 fn credence_that_pushes_out_and_expects_no_drop_is_lqd() {
@@ -225,10 +282,14 @@ fn credence_that_pushes_out_and_expects_no_drop_is_lqd() {
     for (name, scenario) in SCENARIOS {
         for queues in ["scheduling = \"fifo\"", "queues_per_port = 3\nscheduling = \"strict\""] {
             let with = |sharing: &str| {
-                run_with(scenario, &format!("buffer = \"20KB\"\n{queues}\nsharing = {sharing}"))
+                let traced = "[record]\noracle_trace = true";
+                let switch = format!("buffer = \"20KB\"\n{queues}\nsharing = {sharing}\n{traced}");
+                run_with(scenario, &switch)
             };
             let (lqd, credence) = (with("\"lqd\""), with(credence));
             assert!(lqd.flows == credence.flows, "{name}, {queues}");
+            // So is what it teaches.
+            assert_eq!(taught(&lqd), taught(&credence), "{name}, {queues}");
             pushed_out += credence.counters.drops[DropReason::PushedOut as usize];
         }
     }

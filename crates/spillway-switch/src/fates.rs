@@ -5,11 +5,15 @@
 //! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 4.1: for every packet,
 //! the length of its queue, the occupancy of the buffer, the averages of both, and whether Longest
 //! Queue Drop lost the packet.
+//!
+//! Where the policy itself is LQD, the fate is what became of the packet. Where it follows a virtual
+//! LQD, the fate is what that one did with it, and the state is that of the real buffer.
 
 use crate::averages::{Averages, Averaging};
 use crate::buffer::{Buffer, QueueId};
 use crate::packet::{Contents, PacketId};
 use crate::policy::{Arrival, DropReason};
+use crate::sharing::LqdBeside;
 use spillway_engine::{Stream, Time};
 use std::collections::BTreeMap;
 
@@ -47,10 +51,12 @@ pub struct Fate {
     pub occupancy: u64,
     /// The average of `occupancy`.
     pub average_occupancy: f64,
-    /// When its fate became known; [`Time::MAX`] if it never did.
+    /// When its fate became known; [`Time::MAX`] if it never did. That of a packet in a virtual LQD
+    /// becomes known when that one is looked at.
     pub known: Time,
-    /// Whether the sharing policy refused it, pushed it out or expelled it; `None` if that is not known, because
-    /// it was lost for another reason or was still waiting at the end.
+    /// Whether the sharing policy, or the virtual LQD, refused it, pushed it out or expelled it;
+    /// `None` if that is not known, because it was lost for another reason or was still waiting at
+    /// the end.
     pub lost: Option<bool>,
     /// The number of arrivals that it stands for.
     pub weight: u64,
@@ -59,17 +65,29 @@ pub struct Fate {
 /// Follows every packet of a switch until its fate is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Fates {
+    /// The virtual LQD that decides about fates, if the real switch does not.
+    lqd: Option<LqdBeside>,
+    queues: usize,
     averages: Averages,
     one_in: u64,
     random: Stream,
     arrivals: u64,
-    waiting: BTreeMap<PacketId, Fate>,
+    /// By the packet's id, or its number if the fate is a virtual LQD's, which may hold a packet
+    /// longer than the switch does.
+    waiting: BTreeMap<u64, Fate>,
     known: Vec<Fate>,
 }
 
 impl Fates {
-    pub fn new(tracing: FateTracing, queues: usize, random: Stream) -> Fates {
+    pub fn new(
+        tracing: FateTracing,
+        lqd: Option<LqdBeside>,
+        queues: usize,
+        random: Stream,
+    ) -> Fates {
         Fates {
+            lqd,
+            queues,
             averages: Averages::new(tracing.averaging, tracing.span, queues),
             one_in: tracing.one_in,
             random,
@@ -103,8 +121,26 @@ impl Fates {
             lost: None,
             weight: 1,
         };
+        let key = if self.lqd.is_some() { fate.number } else { id.into() };
         self.arrivals += 1;
-        self.waiting.insert(id, fate);
+        self.waiting.insert(key, fate);
+    }
+
+    /// The switch has decided about an arrival. `reason` is why it is lost, if it is; `is_followed`
+    /// says whether its fate is asked for.
+    pub fn decided(&mut self, arrival: &Arrival, reason: Option<DropReason>, is_followed: bool) {
+        let Some(lqd) = &mut self.lqd else { return };
+        let number = is_followed.then(|| self.arrivals - 1);
+        if matches!(
+            reason,
+            Some(DropReason::Aqm | DropReason::QueueLimit | DropReason::Unimportant)
+        ) {
+            // The sharing policy was not asked.
+            number.into_iter().for_each(|number| self.learn(arrival.now, number, None));
+        } else {
+            lqd.on_arrival(arrival, number);
+            self.learn_from_lqd(arrival.now);
+        }
     }
 
     /// Until now, `bytes` were in the queue and `occupancy` in the buffer.
@@ -115,11 +151,16 @@ impl Fates {
     /// A packet has left its queue to be sent.
     pub fn departs(&mut self, now: Time, queue: QueueId, id: PacketId, buffer: &Buffer) {
         self.averages.departed(now, queue, buffer.bytes(queue), buffer.occupancy());
-        self.learn(now, id, Some(false));
+        if self.lqd.is_none() {
+            self.learn(now, id.into(), Some(false));
+        }
     }
 
     /// A packet is lost.
     pub fn is_lost(&mut self, now: Time, id: PacketId, reason: DropReason) {
+        if self.lqd.is_some() {
+            return;
+        }
         let fate = match reason {
             DropReason::BufferFull
             | DropReason::OverThreshold
@@ -135,13 +176,17 @@ impl Fates {
             | DropReason::Headroom
             | DropReason::Unimportant => None,
         };
-        self.learn(now, id, fate);
+        self.learn(now, id.into(), fate);
     }
 
     /// The run is over: packets still waiting have no fate.
-    pub fn finish(&mut self) {
-        while let Some((&id, _)) = self.waiting.first_key_value() {
-            self.learn(Time::MAX, id, None);
+    pub fn finish(&mut self, now: Time) {
+        if let Some(lqd) = &mut self.lqd {
+            lqd.look_at(now, self.queues);
+            self.learn_from_lqd(now);
+        }
+        while let Some((&key, _)) = self.waiting.first_key_value() {
+            self.learn(Time::MAX, key, None);
         }
     }
 
@@ -150,8 +195,15 @@ impl Fates {
         std::mem::take(&mut self.known)
     }
 
-    fn learn(&mut self, now: Time, id: PacketId, lost: Option<bool>) {
-        let Some(mut fate) = self.waiting.remove(&id) else { return };
+    fn learn_from_lqd(&mut self, now: Time) {
+        let found = self.lqd.as_mut().map(LqdBeside::take).unwrap_or_default();
+        found
+            .into_iter()
+            .for_each(|(number, is_dropped)| self.learn(now, number, Some(is_dropped)));
+    }
+
+    fn learn(&mut self, now: Time, key: u64, lost: Option<bool>) {
+        let Some(mut fate) = self.waiting.remove(&key) else { return };
         (fate.known, fate.lost) = (now, lost);
         if lost != Some(true) {
             fate.weight = self.one_in;

@@ -49,7 +49,7 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
         let id = real.switch.dequeue(now, port, &mut real.packets).unwrap();
         real.packets.remove(id);
     }
-    real.switch.finish_fates();
+    real.switch.finish_fates(now);
     let fates = real.switch.take_fates();
     let seen: Vec<_> =
         fates.iter().map(|f| (f.number, f.queue, f.queue_bytes, f.occupancy, f.lost)).collect();
@@ -65,6 +65,39 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
     assert!(fates[..3].iter().all(|fate| fate.average_occupancy == 0.0));
 }
 
+/// Credence with an oracle that drops everything, and LQD beside it. B = 3000.
+#[test]
+fn a_follower_tells_what_lqd_would_have_done_and_what_its_own_buffer_holds() {
+    let oracle = "oracle = \"always-drop\"\nsafeguard = false".into();
+    let settings = Settings { sharing: ("credence", oracle), ..shared(3000, 2) };
+    let mut real = traced(&settings, Averaging::Continuous, 1);
+    // At time 0 four packets of 1000 bytes for port 0. LQD sends number 0 at once, and holds 1 to 3.
+    // At 0.5 us one for port 1 pushes number 3 out, and is sent at once, which shows with number 5;
+    // that fills the buffer again, and 6, for the longest queue, is refused. Here nothing is let in.
+    for (number, port, ns) in
+        [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 1, 500), (5, 1, 500), (6, 0, 500)]
+    {
+        let id = real.insert(number, data(1000));
+        arrive(&mut real, Time::from_ns(ns), port, id);
+    }
+    assert_eq!(real.take_lost(), [0, 1, 2, 3, 4, 5, 6].map(|n| (n, DropReason::Predicted)));
+    // Number 1 is sent at 0.8 us, 2 at 1.6 us, and 5 at 1.3 us.
+    real.switch.finish_fates(Time::from_ns(1_500));
+    let fates = real.switch.take_fates();
+    let seen: Vec<_> = fates.iter().map(|f| (f.number, f.known.ps() / 1_000, f.lost)).collect();
+    let expected = [
+        (0, 0, Some(false)),
+        (3, 500, Some(true)),
+        (4, 500, Some(false)),
+        (6, 500, Some(true)),
+        (1, 1_500, Some(false)),
+        (5, 1_500, Some(false)),
+    ];
+    assert_eq!(seen[..6], expected);
+    assert_eq!((fates[6].number, fates[6].known, fates[6].lost), (2, Time::MAX, None));
+    assert!(fates.iter().all(|fate| fate.occupancy == 0 && fate.average_occupancy == 0.0));
+}
+
 #[test]
 fn what_a_failed_link_loses_counts_until_then() {
     // 1000 bytes are held for one span, until they are lost: they count as 1000 (1 - 1/e).
@@ -76,7 +109,7 @@ fn what_a_failed_link_loses_counts_until_then() {
     assert_eq!(real.take_lost(), [(0, DropReason::LinkDown)]);
     let second = real.insert(1, data(1000));
     arrive(&mut real, now, 0, second);
-    real.switch.finish_fates();
+    real.switch.finish_fates(now);
     let fates = real.switch.take_fates();
     assert_eq!(fates.iter().map(|fate| fate.queue_bytes).collect::<Vec<_>>(), [0, 0]);
     assert!((fates[1].average_queue_bytes - 632.120_558_83).abs() < 1e-6);
@@ -164,7 +197,7 @@ proptest! {
             let lengths = real.switch.buffer().queues().iter().map(|length| length.bytes).collect();
             history.push((now, lengths));
         }
-        real.switch.finish_fates();
+        real.switch.finish_fates(now);
         let fates = real.switch.take_fates();
         prop_assert_eq!(fates.len(), expected.len());
         let mut numbers: Vec<u64> = fates.iter().map(|fate| fate.number).collect();

@@ -68,7 +68,7 @@ fn check_with(
             }
         }
     }
-    real.switch.finish_fates();
+    real.switch.finish_fates(now);
     let fates = real.switch.take_fates();
     let decisions = real.switch.take_decisions();
     let (mut refused, mut outside) = (0, 0);

@@ -1,15 +1,16 @@
 //! Policies that follow Longest Queue Drop beside a switch under the real one: both see the same
 //! arrivals at the same times and send at their ports' rates. The follower's thresholds must be the
 //! lengths of LQD's queues, to the byte; its decisions must follow its rule with these thresholds;
-//! and the oracle's hits and misses that it reports must agree with what LQD has really done.
+//! and the oracle's hits and misses that it reports, and the fates that it traces, must agree with
+//! what LQD has really done.
 
 use crate::common::{Real, Settings, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use spillway_engine::Time;
-use spillway_switch::DropReason;
+use spillway_engine::{Stream, Time};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
+use spillway_switch::{Averaging, DropReason, Fate, FateTracing};
 use std::collections::BTreeSet;
 
 /// At 10 Gbps.
@@ -212,8 +213,13 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
         }
     };
     let (mut lqd, mut follower) = (Timed::new(setup, "lqd", ""), Timed::new(setup, id, &more));
+    if let Follower::Credence { .. } = setup.follower {
+        let span = Time::from_us(10);
+        let tracing = FateTracing { averaging: Averaging::Continuous, span, one_in: 1 };
+        follower.real.switch.trace_fates(tracing, Stream::new(1, "test", 0));
+    }
     let (mut now, mut counts) = (0, [0; 3]);
-    let mut asked = Vec::new();
+    let (mut asked, mut exempt) = (Vec::new(), 0);
     // At the end one more packet for every port, so that its queues are looked at again.
     let last =
         |port| Packets { after: if port == 0 { PAUSE } else { 0 }, port, size: 100, priority: 2 };
@@ -233,6 +239,7 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
         let is_exempt = follower.is_exempt(follower.queue_class_of(arrival.priority));
         let expected = rule(setup, &found, is_exempt, arrival.size, threshold);
         prop_assert_eq!(found.dropped, expected, "packet {}: {:?}", number, arrival);
+        exempt += usize::from(is_exempt);
         if is_asked(setup, &found, is_exempt, arrival.size, threshold) {
             asked.push((number, expected.is_some()));
         }
@@ -258,6 +265,16 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
             among(&lqd.lost, false),
         ];
         prop_assert_eq!(told, expected);
+        // A trace has what LQD really did with each packet.
+        lqd.send_until(now);
+        follower.real.switch.finish_fates(Time::from_ps(now));
+        let fates = follower.real.switch.take_fates();
+        prop_assert_eq!(fates.len(), total - exempt);
+        for Fate { seq, lost, .. } in fates {
+            let number = seq as usize;
+            let really = lqd.lost.contains(&number).then_some(true);
+            prop_assert_eq!(lost, really.or(lqd.sent.contains(&number).then_some(false)));
+        }
     }
     Ok(counts)
 }

@@ -5,8 +5,9 @@ use super::table::table;
 use spillway_switch::{Buffer, Fate};
 
 table! {
-    /// Arrivals at switches with Longest Queue Drop, and their fates: the training data of an
-    /// oracle. In the order in which the fates became known.
+    /// Arrivals at switches with Longest Queue Drop, or with Credence, which follows a virtual one,
+    /// and their fates there: the training data of an oracle. In the order in which the fates became
+    /// known.
     OracleTraceRow => OracleTraceTable {
         /// When it arrived.
         time_ps: u64,
@@ -36,8 +37,8 @@ table! {
         buffer_bytes: Option<u64>,
         /// The number of the switch's ports.
         ports: u32,
-        /// 1 if the policy refused it or pushed it out later, 0 if it was sent; null if it was lost
-        /// in another way, or was still waiting at the end of the run.
+        /// 1 if LQD, real or virtual, refused it or pushed it out later, 0 if it was sent; null if it
+        /// was lost in another way, or was still waiting at the end of the run.
         dropped: Option<u8>,
         /// The number of packets that the row stands for.
         weight: u64,

@@ -385,7 +385,8 @@ fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefin
 
 fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<FateTracing>> {
     let meaning = "whether every arrival at a switch with sharing = \"lqd\" has a row, with its \
-                   fate: what `spillway oracle train` learns from";
+                   fate, and at one with \"credence\" with that in its virtual LQD: what `spillway \
+                   oracle train` learns from";
     let is_traced = section.flag("oracle_trace", false, meaning)?;
     let meaning = "of the arrivals that were not dropped, one in this many has a row in the trace, \
                    with this weight";
@@ -393,8 +394,9 @@ fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<Fate
     let meaning = "averages in the trace: weighted by time, or as the authors' program has them";
     let kinds = [("time", Averaging::Continuous), ("code", Averaging::AtDepartures)];
     let averaging = section.choice("oracle_trace_average", &kinds, meaning)?;
-    if is_traced && !scope.tiers.iter().any(TierSettings::drops_longest_queue) {
-        let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns";
+    if is_traced && !scope.tiers.iter().any(TierSettings::teaches_oracles) {
+        let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns, or \
+                       \"credence\" with thresholds = \"lqd\"";
         return Err(section.error(ErrorKind::UnusedKey, "oracle_trace", problem));
     }
     Ok(is_traced.then_some(FateTracing { averaging, span: scope.base_rtt, one_in }))

@@ -13,7 +13,7 @@ use spillway_switch::aqm::{Aqm, AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, Scheduling, SchedulingParams, SchedulingPolicy};
 use spillway_switch::sharing::{
-    LongestQueueDrop, PFabric as PFabricSharing, Sharing, SharingParams, Smartbuf,
+    Credence, LongestQueueDrop, PFabric as PFabricSharing, Sharing, SharingParams, Smartbuf,
 };
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use spillway_topology::Topology;
@@ -542,9 +542,12 @@ impl TierSettings {
         (&self.settings.scheduling, &self.params.scheduling)
     }
 
-    /// Whether its switches use Longest Queue Drop.
-    pub fn drops_longest_queue(&self) -> bool {
-        self.settings.sharing.id == LongestQueueDrop::ID
+    /// Whether its switches know what Longest Queue Drop does: they use it, or follow a virtual one
+    /// with an oracle.
+    pub fn teaches_oracles(&self) -> bool {
+        let Choice { id, parameters, .. } = &self.settings.sharing;
+        let thresholds = parameters.get("thresholds").and_then(Value::as_str);
+        id == LongestQueueDrop::ID || (id == Credence::ID && thresholds != Some("code"))
     }
 
     /// Whether its switches learn from bursts.

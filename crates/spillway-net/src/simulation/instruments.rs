@@ -76,7 +76,7 @@ impl Simulation {
         if let Some(tracing) = recording.oracle_trace {
             for (number, switch) in (0..).zip(&mut self.network.switches) {
                 let tier = self.scenario.tier_of(number);
-                if self.scenario.tiers[tier].drops_longest_queue() {
+                if self.scenario.tiers[tier].teaches_oracles() {
                     let stream = Stream::new(self.scenario.seed, "oracle-trace", number.into());
                     switch.trace_fates(tracing, stream);
                 }
@@ -271,7 +271,8 @@ impl Simulation {
 
     /// The run is over: packets still in switches get no fate.
     pub(super) fn finish_fates(&mut self) {
-        self.network.switches.iter_mut().for_each(|switch| switch.finish_fates());
+        let now = self.network.now;
+        self.network.switches.iter_mut().for_each(|switch| switch.finish_fates(now));
     }
 
     fn collect_fates(&mut self, before: Option<Time>) {

@@ -61,7 +61,9 @@
 //! The virtual switch has no limits on single queues, and its links do not fail. Neither it nor the
 //! oracle sees what the AQM or `queue_limit` refuses.
 //!
-//! A `model` may serve all switches, or each switch may have its own. If its file records the range
+//! A `model` may serve all switches, or each switch may have its own; models may follow one another
+//! in time. With `record.oracle_trace` a switch records what its virtual LQD did with each packet,
+//! beside the state of the real buffer: what it can teach its next forest. If its file records the range
 //! of its features in training, `oracle_outside` counts predictions outside that range, and a run
 //! warns of them.
 //!
@@ -87,7 +89,8 @@
 //! naive implementation with a virtual LQD of its own, on thousands of random arrivals
 //! (`tests/naive_follow_lqd.rs`); in slots, as Algorithm 1, line by line
 //! (`tests/naive_credence_slots.rs`). With `push_out` and an oracle that accepts all packets, flows
-//! are those of LQD (`tests/null.rs` of spillway-net). With the program's thresholds it makes the
+//! and traces of fates are those of LQD; with other oracles, too, fates of the same arrivals are
+//! LQD's (`tests/null.rs` of spillway-net, `tests/shadow.rs`). With the program's thresholds it makes the
 //! same decisions as a third implementation (`tests/naive_credence_code.rs`). With these, packets
 //! lost to a failing link do not change the thresholds, since they are no departures.
 //!
@@ -101,7 +104,7 @@ use self::trust::{Trust, TrustParams};
 use super::oracle::{Oracle, OracleParams};
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
-use super::{Count, FollowLqd, Sharing};
+use super::{Count, FollowLqd, LqdBeside, Sharing};
 use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
@@ -450,6 +453,13 @@ impl Sharing for Credence {
     fn look_at(&mut self, now: Time, queue: QueueId) {
         if let Thresholds::Lqd(shadow) = &mut self.thresholds {
             shadow.look_at(now, queue);
+        }
+    }
+
+    fn lqd_beside(&self) -> Option<LqdBeside> {
+        match &self.thresholds {
+            Thresholds::Lqd(shadow) => shadow.beside(),
+            Thresholds::Code(_) => None,
         }
     }
 

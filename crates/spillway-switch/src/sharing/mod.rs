@@ -23,6 +23,7 @@ mod static_partitioning;
 pub mod victim;
 
 pub use oracle::MODELS;
+pub use shadow::LqdBeside;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
@@ -114,6 +115,12 @@ pub trait Sharing: Watch {
     /// to date what it otherwise computes only at arrivals.
     fn look_at(&mut self, _now: Time, _queue: QueueId) {}
 
+    /// A virtual LQD of the kind that it follows, still empty, whose drops an oracle learns; `None`
+    /// if it follows none.
+    fn lqd_beside(&self) -> Option<LqdBeside> {
+        None
+    }
+
     /// The limit that applied to this arrival, for traces; `None` if the policy has no limit.
     /// Called after the decision, before the packet joins its queue. Also called after `look_at`,
     /// with an imaginary packet of no bytes.
@@ -190,6 +197,9 @@ impl Sharing for SharingPolicy {
     }
     fn look_at(&mut self, now: Time, queue: QueueId) {
         each!(self, policy => policy.look_at(now, queue));
+    }
+    fn lqd_beside(&self) -> Option<LqdBeside> {
+        each!(self, policy => policy.lqd_beside())
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))

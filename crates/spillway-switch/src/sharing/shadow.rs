@@ -1,6 +1,7 @@
 //! The virtual LQD beside the real buffer: which packets Longest Queue Drop would hold by now, had
 //! it seen the same arrivals.
 
+mod beside;
 mod switch;
 mod timetable;
 mod tournament;
@@ -12,6 +13,8 @@ use crate::policy::Arrival;
 use spillway_engine::Time;
 use switch::ShadowSwitch;
 use timetable::Timetable;
+
+pub use beside::LqdBeside;
 
 /// The prediction of a packet's outcome, if there was one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,18 @@ pub(super) struct Truth {
     counts: [[u64; 2]; 3],
 }
 
+/// Who is told what becomes of packets under the virtual LQD.
+pub(super) trait Ledger: Clone + std::fmt::Debug + Default {
+    /// What is noted of a packet; by default nothing.
+    type Note: Copy + std::fmt::Debug + Default;
+
+    /// A packet has been dropped, or sent.
+    fn learn(&mut self, note: Self::Note, is_dropped: bool);
+
+    /// Takes back what was learned last, since it was not yet noted of which packet.
+    fn forget(&mut self, note: Self::Note, is_dropped: bool);
+}
+
 impl Truth {
     /// The number of packets with this prediction that LQD dropped, or sent.
     pub fn of(&self, prediction: Prediction, is_dropped: bool) -> u64 {
@@ -40,13 +55,16 @@ impl Truth {
     pub fn totals(&self) -> [u64; 2] {
         [true, false].map(|of| self.counts.iter().map(|counts| counts[usize::from(of)]).sum())
     }
+}
+
+impl Ledger for Truth {
+    type Note = Prediction;
 
     #[inline]
-    pub fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
+    fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
         self.counts[prediction as usize][usize::from(is_dropped)] += 1;
     }
 
-    /// Takes back a packet whose outcome was counted too early.
     #[inline]
     fn forget(&mut self, prediction: Prediction, is_dropped: bool) {
         self.counts[prediction as usize][usize::from(is_dropped)] -= 1;
@@ -110,7 +128,19 @@ impl ShadowLqd {
 
     /// How often predictions have come true, as of the last look at each port.
     pub fn truth(&self) -> Truth {
-        either!(self, shadow => shadow.truth())
+        match self {
+            ShadowLqd::Switch(shadow) => *shadow.ledger(),
+            ShadowLqd::Timetable(shadow) => shadow.truth(),
+        }
+    }
+
+    /// One more virtual LQD of the same kind, which tells what becomes of each packet. It is empty.
+    /// `None` in slotted time.
+    pub fn beside(&self) -> Option<LqdBeside> {
+        match self {
+            ShadowLqd::Switch(shadow) => Some(LqdBeside::of(shadow)),
+            ShadowLqd::Timetable(_) => None,
+        }
     }
 }
 
@@ -172,7 +202,7 @@ mod tests {
                     timetable.look_at(now, other);
                     switch.look_at(now, other);
                     assert_eq!(timetable.bytes(other), switch.bytes(other));
-                    assert_eq!(timetable.truth(), switch.truth());
+                    assert_eq!(timetable.truth(), *switch.ledger());
                 }
                 let arrival = Arrival { now, queue, size: 1, ..Arrival::default() };
                 assert_eq!(timetable.on_arrival(&arrival), switch.on_arrival(&arrival));
@@ -183,9 +213,9 @@ mod tests {
                     timetable.note(said);
                     switch.note(said);
                 }
-                assert_eq!(timetable.truth(), switch.truth());
+                assert_eq!(timetable.truth(), *switch.ledger());
             }
-            pushed_out += switch.truth().of(Prediction::Drop, true);
+            pushed_out += switch.ledger().of(Prediction::Drop, true);
         }
         assert!(pushed_out > 10_000, "{pushed_out}");
     }

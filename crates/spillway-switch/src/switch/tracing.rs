@@ -55,10 +55,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.trace_if_asked();
     }
 
-    /// Starts to follow packets to their fates; the buffer must be empty. `random` draws which ones
-    /// are kept.
+    /// Starts to follow packets to their fates, here or in the virtual LQD that the sharing policy
+    /// follows; the buffer must be empty. `random` draws which ones are kept.
     pub fn trace_fates(&mut self, tracing: FateTracing, random: Stream) {
-        let fates = Fates::new(tracing, self.buffer.queues().len(), random);
+        let (lqd, queues) = (self.sharing.lqd_beside(), self.buffer.queues().len());
+        let fates = Fates::new(tracing, lqd, queues, random);
         self.fates = Some(Box::new(fates));
         self.watches_departures = true;
         self.trace_if_asked();
@@ -70,9 +71,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// The run is over: packets still waiting have no fate.
-    pub fn finish_fates(&mut self) {
+    pub fn finish_fates(&mut self, now: Time) {
         if let Some(fates) = &mut self.fates {
-            fates.finish();
+            fates.finish(now);
         }
     }
 
@@ -254,8 +255,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.sharing.introduce(flow, seq, packets.connection_of(id));
         }
         self.note_length(arrival.now, arrival.queue);
+        let is_followed = self.sharing.tests(arrival.queue_class);
         if let Some(fates) = &mut self.fates
-            && self.sharing.tests(arrival.queue_class)
+            && is_followed
         {
             fates.arrives(arrival, id, packets.contents(id), &self.buffer);
         }
@@ -264,6 +266,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         } else {
             self.decide::<false>(arrival, id, packet_flags, packets)
         };
+        if let Some(fates) = &mut self.fates {
+            fates.decided(arrival, outcome.err(), is_followed);
+        }
         if self.decisions.is_some() {
             // If the packet was refused before the sharing policy was asked, the policy has not
             // brought its limit up to date. It does so here.

@@ -171,7 +171,7 @@ impl Trust {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::shadow::Prediction;
+    use super::super::super::shadow::{Ledger, Prediction};
     use super::*;
 
     /// The regret of each window, and whether the rule is followed in the next one.

@@ -11,7 +11,7 @@
 
 use super::super::victim::VictimRule;
 use super::tournament::Tournament;
-use super::{Prediction, Truth};
+use super::{Ledger, Truth};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
 use crate::policy::Arrival;
@@ -21,15 +21,15 @@ use std::collections::VecDeque;
 
 /// A packet that would wait under LQD.
 #[derive(Clone, Copy, Debug)]
-struct Virtual {
+struct Virtual<N> {
     size: u32,
-    prediction: Prediction,
+    note: N,
     came: Time,
 }
 
-/// A switch under LQD, without packets: their sizes are enough.
+/// A switch under LQD, without packets: their sizes are enough, and what is noted of them.
 #[derive(Clone, Debug)]
-pub struct ShadowSwitch {
+pub struct ShadowSwitch<L: Ledger = Truth> {
     rule: VictimRule,
     exempt: Option<u8>,
     service: Service,
@@ -40,7 +40,7 @@ pub struct ShadowSwitch {
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
     /// The packets that wait in every queue.
-    waiting: Vec<VecDeque<Virtual>>,
+    waiting: Vec<VecDeque<Virtual<L::Note>>>,
     /// The port of every queue. It is needed for every packet, and a division would take longer.
     ports: Vec<u32>,
     /// When each port can send again.
@@ -52,10 +52,10 @@ pub struct ShadowSwitch {
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Vec<(QueueId, u32)>,
     /// Packets set aside for an arrival that is not yet decided about.
-    evicted: Vec<(QueueId, Virtual)>,
+    evicted: Vec<(QueueId, Virtual<L::Note>)>,
     /// The queue of the last arrival, if that was accepted.
     last: Option<QueueId>,
-    truth: Truth,
+    ledger: L,
     /// When all ports were last brought up to date.
     caught_up_at: Time,
     /// Whether the buffer was full recently. Only then are the tournaments kept up to date.
@@ -66,22 +66,31 @@ pub struct ShadowSwitch {
     longest: Tournament,
 }
 
-impl ShadowSwitch {
+impl<L: Ledger> ShadowSwitch<L> {
     /// An empty virtual switch, beside an empty switch.
-    pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> ShadowSwitch {
-        let ports = environment.port_rates.len();
-        let queues = ports * environment.queues_per_port as usize;
+    pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> Self {
         let buffer = Buffer::new(
             environment.capacity,
             environment.port_rates.clone(),
             environment.queues_per_port,
         );
+        ShadowSwitch::with(rule, exempt, environment.service.clone(), buffer)
+    }
+
+    /// A switch of the same kind. Both are empty.
+    pub fn beside<M: Ledger>(&self) -> ShadowSwitch<M> {
+        assert_eq!(self.buffer.occupancy(), 0, "it begins together with the other one");
+        ShadowSwitch::with(self.rule, self.exempt, self.service.clone(), self.buffer.clone())
+    }
+
+    fn with(rule: VictimRule, exempt: Option<u8>, service: Service, buffer: Buffer) -> Self {
+        let (ports, queues) = (buffer.ports() as usize, buffer.queues().len());
         ShadowSwitch {
             rule,
             exempt,
-            service: environment.service.clone(),
-            delay: environment.service.delay(),
-            is_stateless: !environment.service.scheduling.keeps_account(),
+            delay: service.delay(),
+            is_stateless: !service.scheduling.keeps_account(),
+            service,
             waiting: vec![VecDeque::new(); queues],
             ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
             buffer,
@@ -91,7 +100,7 @@ impl ShadowSwitch {
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
             last: None,
-            truth: Truth::default(),
+            ledger: L::default(),
             caught_up_at: Time::ZERO,
             is_contended: false,
             due: Tournament::new(ports),
@@ -119,7 +128,7 @@ impl ShadowSwitch {
         }
         self.last = None;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
-            self.truth.learn(Prediction::None, true);
+            self.ledger.learn(L::Note::default(), true);
             return self.bytes(arrival.queue);
         }
         let place = port as usize;
@@ -130,7 +139,7 @@ impl ShadowSwitch {
             }
         }
         let (size, came) = (arrival.size, arrival.now);
-        self.enter(port, arrival.queue, Virtual { size, prediction: Prediction::None, came });
+        self.enter(port, arrival.queue, Virtual { size, note: L::Note::default(), came });
         self.last = Some(arrival.queue);
         // Setting the tournaments up again costs little beside the arrivals that fill half a
         // buffer.
@@ -139,7 +148,7 @@ impl ShadowSwitch {
     }
 
     #[inline]
-    fn enter(&mut self, port: u32, queue: QueueId, packet: Virtual) {
+    fn enter(&mut self, port: u32, queue: QueueId, packet: Virtual<L::Note>) {
         let backlog = &mut self.backlog[port as usize];
         if self.is_contended {
             if *backlog == 0 {
@@ -152,21 +161,26 @@ impl ShadowSwitch {
         self.buffer.add(queue, packet.size);
     }
 
-    /// Records a prediction for the packet that has just arrived.
-    pub fn note(&mut self, prediction: Prediction) {
+    /// Notes something of the packet that has just arrived.
+    pub fn note(&mut self, note: L::Note) {
         let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
         match packet {
-            Some(packet) => packet.prediction = prediction,
+            Some(packet) => packet.note = note,
             None => {
-                self.truth.forget(Prediction::None, true);
-                self.truth.learn(prediction, true);
+                self.ledger.forget(L::Note::default(), true);
+                self.ledger.learn(note, true);
             }
         }
     }
 
-    /// How often predictions have come true so far.
-    pub fn truth(&self) -> Truth {
-        self.truth
+    /// What has become of packets so far.
+    pub fn ledger(&self) -> &L {
+        &self.ledger
+    }
+
+    /// The same, to take from it what has been learned.
+    pub fn ledger_mut(&mut self) -> &mut L {
+        &mut self.ledger
     }
 
     /// Pushes out packets to make room for an arrival; false if the arrival is refused.
@@ -195,8 +209,8 @@ impl ShadowSwitch {
             self.buffer.subtract(queue, packet.size);
             self.backlog[self.ports[queue as usize] as usize] -= 1;
         }
-        let truth = &mut self.truth;
-        self.evicted.drain(..).for_each(|(_, packet)| truth.learn(packet.prediction, true));
+        let ledger = &mut self.ledger;
+        self.evicted.drain(..).for_each(|(_, packet)| ledger.learn(packet.note, true));
         true
     }
 
@@ -273,8 +287,8 @@ impl ShadowSwitch {
             };
             let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
-            let Virtual { size, prediction, .. } = head.expect("what is selected has a head");
-            self.truth.learn(prediction, false);
+            let Virtual { size, note, .. } = head.expect("what is selected has a head");
+            self.ledger.learn(note, false);
             self.backlog[place] -= 1;
             let on_the_wire = size + uncounted_bytes;
             self.service.scheduling.on_send(port, queue_class, on_the_wire);

@@ -12,7 +12,7 @@
 //! at when there seems to be no room. Decisions do not depend on when this happens.
 
 use super::super::victim::VictimRule;
-use super::{Prediction, Truth};
+use super::{Ledger, Prediction, Truth};
 use crate::buffer::QueueId;
 use crate::catalogue::Environment;
 use crate::policy::Arrival;
