@@ -59,7 +59,7 @@ NOT_RUN = ("text", *KINDS)
 {toctree}, are not run either."""
 DURATION_MS = 2
 """The most that a run simulates, and a snippet's."""
-LONGER_MS = {"tune": 10, "record.oracle_trace=true": 10}
+LONGER_MS = {"tune": 10, "record.oracle_trace=true": 10, "online": 10}
 """Where that is too little: every seed of a study needs an incast, an oracle dropped packets."""
 FEW = {
     ("arena",): {"--packets": 5000, "--runs": 40},

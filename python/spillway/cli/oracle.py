@@ -18,14 +18,19 @@ from spillway.cli.app import app
 from spillway.cli.common import numbers_of
 from spillway.cli.options import (
     DepthOption,
+    ForceOption,
     ForestSeedOption,
     JsonOption,
     ModelOption,
     ReplaceOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
     TrainShareOption,
     TreesOption,
 )
-from spillway.cli.output import console, display
+from spillway.cli.output import console, display, interruptible
+from spillway.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from spillway.learning.oracle import Model, Scores, Trace, Training
@@ -59,6 +64,17 @@ SwitchOption = Annotated[
     list[str] | None,
     typer.Option("--switch", metavar="NAME", help="Only this switch, as in leaf3. Repeatable."),
 ]
+FeaturesOption = Annotated[
+    Literal["four", "two", "five"],
+    typer.Option(
+        help="Queue length and occupancy with their averages; the two without averages; or the "
+        "four and the queue class, the level of tagged packets."
+    ),
+]
+UnitsOption = Annotated[
+    Literal["fraction", "bytes"],
+    typer.Option(help="Lengths as fractions of the buffer, or in bytes."),
+]
 ModelArgument = Annotated[
     str,
     typer.Argument(
@@ -75,17 +91,8 @@ def train(
     force: ReplaceOption = False,
     trees: TreesOption = 4,
     depth: DepthOption = 4,
-    features: Annotated[
-        Literal["four", "two", "five"],
-        typer.Option(
-            help="Queue length and occupancy with their averages; the two without averages; or the "
-            "four and the queue class, the level of tagged packets."
-        ),
-    ] = "four",
-    units: Annotated[
-        Literal["fraction", "bytes"],
-        typer.Option(help="Lengths as fractions of the buffer, or in bytes."),
-    ] = "fraction",
+    features: FeaturesOption = "four",
+    units: UnitsOption = "fraction",
     split: Annotated[
         Literal["time", "random", "none"],
         typer.Option(
@@ -249,6 +256,67 @@ def evaluate(
         },
     }
     display(document, tables.scores(scores, by_tier), as_json)
+
+
+@oracle.command()
+def online(
+    scenario: ScenarioArgument,
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="A new forest after each such time: 50ms.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Write the result, the forests and the windows to this folder."
+        ),
+    ],
+    set: SetOption = None,
+    force: ForceOption = False,
+    seed: SeedOption = None,
+    windows: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Train on the last N windows.")
+    ] = 1,
+    sample: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Learn from one in N of what the virtual LQDs do not drop."
+        ),
+    ] = 50,
+    trees: TreesOption = 4,
+    depth: DepthOption = 4,
+    features: FeaturesOption = "four",
+    units: UnitsOption = "fraction",
+    forest_seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The seed of the forests.")
+    ] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario whose Credence switches teach their own forest, window by window.
+
+    Each forest is trained on what the virtual LQDs of the switches did in a window, and decides in
+    the next one. The run begins with the scenario's own model. It is repeated for every window.
+    """
+    from spillway.learning import oracle as oracles
+    from spillway.learning.oracle import tables
+
+    with ProgressBar(console(sys.stderr), 1) as bar, interruptible():
+        found = oracles.online(
+            Scenario.load(scenario),
+            every=every,
+            out=out,
+            windows=windows,
+            sample=sample,
+            trees=trees,
+            depth=depth,
+            features=_FEATURES[features],
+            units=units,
+            forest_seed=forest_seed,
+            seed=seed,
+            set=set or (),
+            force=force,
+            follow=bar.follow,
+        )
+    display(found.document, tables.online(found), as_json, written=[out])
 
 
 @oracle.command()

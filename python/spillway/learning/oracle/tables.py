@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +11,8 @@ from rich.text import Text
 
 from spillway.learning.oracle.model import Model
 from spillway.learning.oracle.training import Scores, Training
-from spillway.show.tables import Row, open_grid, properties
+from spillway.learning.oracle.windows import Online
+from spillway.show.tables import Row, count, open_grid, properties
 
 _SCORES = {
     "accuracy": "accuracy",
@@ -72,6 +74,28 @@ def each(found: Mapping[str, Training]) -> RenderableType:
 def sweep(found: Iterable[tuple[int, Scores]]) -> Table:
     """A row for every number of trees."""
     return _table("trees", ((str(count), each) for count, each in found))
+
+
+def online(found: Online) -> RenderableType:
+    """A row for every window: the forest in use, and beside it the one that the run began with."""
+    heads = ("dropped by LQD", "recall", "precision", "recall, first", "precision, first", "lost")
+    table = open_grid("window", "forest", numbers=heads)
+    for window in found.windows:
+        told = [
+            _number(score)
+            for scores in (window.scores, window.first)
+            for score in (scores.recall, scores.precision)
+        ]
+        table.add_row(
+            f"{window.begin_ps * 1e-9:g} to {window.end_ps * 1e-9:g} ms",
+            Path(window.model).name,
+            f"{window.scores.drops:,.0f}",
+            *told,
+            count(window.lost),
+        )
+    kept = [str(n) for n, each in enumerate(found.windows[:-1], 1) if each.taught is None]
+    note = f"nothing was dropped by LQD before the end of window {', '.join(kept)}: no new forest"
+    return Group(table, *([Text(note, "dim")] if kept else []))
 
 
 def _table(first: str, rows: Iterable[tuple[str, Scores]]) -> Table:

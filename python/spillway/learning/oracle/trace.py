@@ -147,7 +147,7 @@ def load(place: str | Path, tier: str | None = None, switches: Collection[str] =
     With only the packets at a tier or at some switches, if these are named.
     """
     file = file_of(path_of(place))
-    trace = _load(file)
+    trace = whole(file)
     try:
         chosen = trace if tier is None and not switches else trace.at(tier, switches)
     except ScenarioError as error:
@@ -157,7 +157,8 @@ def load(place: str | Path, tier: str | None = None, switches: Collection[str] =
     return chosen
 
 
-def _load(file: Path) -> Trace:
+def whole(file: Path) -> Trace:
+    """The trace in a Parquet file. It may be empty."""
     table = read(file)
     rows = table.num_rows
     table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))

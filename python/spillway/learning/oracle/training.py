@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,26 @@ class NothingToLearnError(ScenarioError):
 SPLITS = ("time", "random", "none")
 MOST_TREES = 10_000
 """More trees than any switch could evaluate."""
+
+
+class Form(NamedTuple):
+    """What a forest is to be like; see `train`."""
+
+    trees: int
+    depth: int
+    features: tuple[str, ...]
+    units: str
+    seed: int
+
+    @classmethod
+    def of(cls, trees: int, depth: int, features: Sequence[str], units: str, seed: int) -> Form:
+        """A form whose parts have been checked, as `train` takes them."""
+        features = tuple(items(features, "features", f"known are {', '.join(COLUMNS_OF)}"))
+        for name in features or ("",):
+            check_known("features", name, COLUMNS_OF)
+        check_known("units", units, UNITS)
+        trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
+        return cls(trees, depth, features, units, whole("seed", seed, 0, 2**32 - 1))
 
 
 @dataclass(frozen=True)
@@ -188,12 +208,7 @@ def train(
     from sklearn.ensemble import RandomForestClassifier
 
     traces = _traces(traces)
-    trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
-    seed = whole("seed", seed, 0, 2**32 - 1)
-    features = tuple(items(features, "features", f"known are {', '.join(COLUMNS_OF)}"))
-    for name in features or ("",):
-        check_known("features", name, COLUMNS_OF)
-    check_known("units", units, UNITS)
+    trees, depth, features, units, seed = Form.of(trees, depth, features, units, seed)
     check_known("split", split, SPLITS)
     train_share = share("train_share", train_share)
     if not traces:
