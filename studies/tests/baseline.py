@@ -50,6 +50,7 @@ _PARAMETERS: Mapping[str, Mapping[str, Value]] = {
     "credence/figure14-ports": {"slots": 2000},
     "credence/figure15": {"duration": "60ms"},
     "credence/models": {"duration": "60ms", "one_in": 200},
+    "credence/shifting": {"part_ms": 20, "last_ms": 80},
     "credence/theory": {"instances": 50},
     "smartbuf/figure8-unbounded": {"warmup": "1ms", "duration": "6ms"},
     "smartbuf/claim-unbounded": {"learned": "5ms", "warmup": "1ms", "duration": "6ms"},

@@ -10,6 +10,7 @@ from spillway_studies.credence.figures import (
     figure14,
     figure15,
     models,
+    shifting,
     table1,
     theory,
 )
@@ -32,6 +33,7 @@ FIGURES = (
     theory.FIGURE,
     models.BURSTS,
     models.FLIPS,
+    shifting.FIGURE,
     choices.ONE_BY_ONE,
     choices.ALL_AT_ONCE,
     choices.POWERTCP,
