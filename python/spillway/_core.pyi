@@ -256,17 +256,19 @@ class Drop:
 
 @final
 class PushOut:
-    """Pushes out a packet of a queue for an arrival: its last or, if `worst`, another.
+    """Pushes out a packet of a queue for an arrival: its last, its first, or its worst.
 
     The worst is the one whose flow had most bytes left when it was sent.
     """
 
     def __deepcopy__(self, _memo: Any) -> PushOut: ...
-    def __new__(cls, queue: int, *, worst: bool = False) -> PushOut: ...
+    def __new__(cls, queue: int, *, worst: bool = False, first: bool = False) -> PushOut: ...
     @property
     def queue(self) -> int: ...
     @property
     def worst(self) -> bool: ...
+    @property
+    def first(self) -> bool: ...
 
 @final
 class Verdict:

@@ -134,13 +134,14 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
         let arrival = Arrival { now, queue: port, size: 1, ..Arrival::default() };
         match self.decide(&arrival) {
             Some(reason) => {
+                if self.policy.loses_victims() {
+                    self.lose_evicted(now);
+                }
                 self.restore();
                 self.lose(now, number, port, reason);
             }
             None => {
-                while let Some((queue, victim)) = self.evicted.pop() {
-                    self.lose(now, victim, queue, DropReason::PushedOut);
-                }
+                self.lose_evicted(now);
                 self.enter(port, number);
                 if let Some(since) = self.since.get_mut(number as usize) {
                     *since = now;
@@ -161,23 +162,50 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
                 // Packets are alike here, so no packet is worse than the last one.
                 Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
                     let tail = self.queues[queue as usize].pop_back();
-                    let victim = tail.expect("a push-out from a queue that holds some");
-                    self.leave(queue);
-                    self.evicted.push((queue, victim));
+                    self.evict(queue, tail);
+                }
+                Admission::PushOut(Victim::Head(queue)) => {
+                    let head = self.queues[queue as usize].pop_front();
+                    self.evict(queue, head);
                 }
             }
         }
     }
 
-    /// Puts the victims back, since the arrival is refused.
+    /// Sets a packet aside that has been taken out of a queue.
+    fn evict(&mut self, queue: u32, packet: Option<u32>) {
+        let victim = packet.expect("a push-out from a queue that holds some");
+        self.leave(queue);
+        self.evicted.push((queue, victim));
+    }
+
+    /// Loses the victims.
+    fn lose_evicted(&mut self, now: Time) {
+        while let Some((queue, victim)) = self.evicted.pop() {
+            self.lose(now, victim, queue, DropReason::PushedOut);
+        }
+    }
+
+    /// Puts the victims back that are left, since the arrival is refused.
     fn restore(&mut self) {
         while let Some((queue, victim)) = self.evicted.pop() {
-            self.enter(queue, victim);
+            // Queues are in the order of numbers.
+            let held = &mut self.queues[queue as usize];
+            if held.front().is_some_and(|&first| first > victim) {
+                held.push_front(victim);
+            } else {
+                held.push_back(victim);
+            }
+            self.note_entry(queue);
         }
     }
 
     fn enter(&mut self, queue: u32, number: u32) {
         self.queues[queue as usize].push_back(number);
+        self.note_entry(queue);
+    }
+
+    fn note_entry(&mut self, queue: u32) {
         self.busy[queue as usize / 64] |= 1 << (queue % 64);
         self.buffer.add(queue, 1);
     }

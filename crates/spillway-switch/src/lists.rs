@@ -66,7 +66,7 @@ impl Lists {
         &mut self.backlogs[port as usize]
     }
 
-    /// The first packet of a queue, which must not be empty.
+    /// The first packet of a queue; [`NO_PACKET`] if it is empty.
     #[inline(always)]
     pub fn head(&self, queue: QueueId) -> PacketId {
         self.lists[queue as usize].head

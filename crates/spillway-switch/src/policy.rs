@@ -92,7 +92,8 @@ pub enum Admission {
     /// It is lost.
     Drop(DropReason),
     /// This packet shall make room. The switch takes it out and asks the policy again. If the
-    /// arrival is refused in the end, all victims return to their places.
+    /// arrival is refused in the end, all victims return to their places, unless the policy
+    /// `loses_victims`.
     PushOut(Victim),
 }
 
@@ -109,6 +110,8 @@ impl Admission {
 pub enum Victim {
     /// The last packet of this queue.
     Tail(QueueId),
+    /// The first packet of this queue.
+    Head(QueueId),
     /// The packet of this queue whose flow had the most bytes left when the packet was sent, the
     /// last of several. If the arrival's flow had as many, the arrival is refused. Acks and other
     /// control packets have none left.

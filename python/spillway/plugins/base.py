@@ -108,6 +108,11 @@ class Policy(Plugin):
 class Sharing(Policy):
     """A policy for sharing a switch's buffer."""
 
+    loses_victims: Annotated[
+        bool,
+        "whether packets stay lost that were pushed out for an arrival that is refused in the end",
+    ] = False
+
     def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
         """Whether an arrival may join its queue, which does not count it yet."""
         raise NotImplementedError

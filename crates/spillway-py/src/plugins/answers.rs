@@ -54,21 +54,28 @@ impl Drop {
 }
 
 /// Pushes out a packet of a queue to make room for an arrival. It is the last packet or, if
-/// `worst`, the packet whose flow had the most bytes left when the packet was sent.
+/// `first`, the first one or, if `worst`, the one whose flow had the most bytes left when the packet
+/// was sent.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct PushOut {
     /// The queue.
     queue: QueueId,
     /// Whether it is the worst packet instead of the last one.
     worst: bool,
+    /// Whether it is the first packet instead of the last one.
+    first: bool,
 }
 
 #[pymethods]
 impl PushOut {
     #[new]
-    #[pyo3(signature = (queue, *, worst=false))]
-    fn new(queue: QueueId, worst: bool) -> PushOut {
-        PushOut { queue, worst }
+    #[pyo3(signature = (queue, *, worst=false, first=false))]
+    fn new(queue: QueueId, worst: bool, first: bool) -> PyResult<PushOut> {
+        if worst && first {
+            let text = "PushOut: it is either the worst packet or the first one, not both";
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(PushOut { queue, worst, first })
     }
 
     fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
@@ -76,8 +83,12 @@ impl PushOut {
     }
 
     fn __repr__(&self) -> String {
-        let worst = if self.worst { ", worst=True" } else { "" };
-        format!("PushOut({}{worst})", self.queue)
+        let which = match (self.worst, self.first) {
+            (true, _) => ", worst=True",
+            (_, true) => ", first=True",
+            _ => "",
+        };
+        format!("PushOut({}{which})", self.queue)
     }
 }
 
@@ -112,7 +123,7 @@ pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admissi
     let Ok(push_out) = answer.cast::<PushOut>() else {
         return Err(wrong(answer, "True, False, Drop or PushOut"));
     };
-    let &PushOut { queue, worst } = push_out.get();
+    let &PushOut { queue, worst, first } = push_out.get();
     let queues = buffer.queues().len();
     if queue as usize >= queues {
         let text = format!("there is no queue {queue} to push a packet out of: there are {queues}");
@@ -122,7 +133,11 @@ pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admissi
         let text = format!("queue {queue} is empty: no packet can be pushed out of it");
         return Err(PyValueError::new_err(text));
     }
-    Ok(Admission::PushOut(if worst { Victim::Worst(queue) } else { Victim::Tail(queue) }))
+    Ok(Admission::PushOut(match (worst, first) {
+        (true, _) => Victim::Worst(queue),
+        (_, true) => Victim::Head(queue),
+        _ => Victim::Tail(queue),
+    }))
 }
 
 /// The meaning of an answer of `on_arrival` or `on_departure`.

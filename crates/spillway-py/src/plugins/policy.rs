@@ -24,6 +24,7 @@ pub struct Policy {
     period: Option<Time>,
     knows_packets: bool,
     passes_idle_ports: bool,
+    loses_victims: bool,
     /// The flow and the first byte of the arriving packet, if the policy `knows_packets`.
     introduced: Option<(u32, u64)>,
 }
@@ -55,6 +56,7 @@ impl Policy {
             period: period.map(|ps| Time::from_ps(ps).min(LONGEST)),
             knows_packets: flag(object, "knows_packets")?,
             passes_idle_ports: flag(object, "passes_idle_ports")?,
+            loses_victims: flag(object, "loses_victims")?,
             introduced: None,
         })
     }
@@ -67,6 +69,7 @@ impl Policy {
             period: None,
             knows_packets: false,
             passes_idle_ports: true,
+            loses_victims: false,
             introduced: None,
         }
     }
@@ -106,6 +109,9 @@ impl Policy {
 impl Sharing for Policy {
     fn pushes_out(&self) -> bool {
         true
+    }
+    fn loses_victims(&self) -> bool {
+        self.loses_victims
     }
     fn admit(&mut self, arrival: &policy::Arrival, buffer: &spillway_switch::Buffer) -> Admission {
         let admitted =

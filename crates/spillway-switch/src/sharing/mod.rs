@@ -67,6 +67,11 @@ pub trait Sharing: Watch {
         false
     }
 
+    /// Whether packets stay lost that were pushed out for an arrival that is refused in the end.
+    fn loses_victims(&self) -> bool {
+        false
+    }
+
     /// Whether it expels packets that wait, at times of its own choice.
     fn expels(&self) -> bool {
         false
@@ -167,6 +172,9 @@ impl Sharing for SharingPolicy {
     }
     fn pushes_out(&self) -> bool {
         each!(self, policy => policy.pushes_out())
+    }
+    fn loses_victims(&self) -> bool {
+        each!(self, policy => policy.loses_victims())
     }
     fn expels(&self) -> bool {
         each!(self, policy => policy.expels())

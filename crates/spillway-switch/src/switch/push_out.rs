@@ -8,7 +8,7 @@ use crate::sharing::Sharing;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Pushes out packets until the arrival fits. If the arrival is refused in the end, the victims
-    /// return to their places.
+    /// return to their places, unless the policy loses them.
     #[cold]
     pub(super) fn push_out(
         &mut self,
@@ -22,6 +22,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let outcome = loop {
             let (queue, id) = match victim {
                 Victim::Tail(queue) => (queue, self.lists.tail(queue)),
+                Victim::Head(queue) => (queue, self.lists.head(queue)),
                 Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
                     Some(id) => (queue, id),
                     None => break Err(DropReason::PushedOut),
@@ -40,9 +41,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 Admission::PushOut(next) => victim = next,
             }
         };
+        let are_lost = outcome.is_ok() || self.sharing.loses_victims();
         while let Some((queue, id)) = self.evicted.pop() {
             let size = packets[id].size - self.uncounted_bytes;
-            if outcome.is_ok() {
+            if are_lost {
                 self.forget_unimportant(queue, id, packets);
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {

@@ -50,6 +50,66 @@ fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
     assert_eq!(order, (0..21).collect::<Vec<u64>>());
 }
 
+/// A sharing policy that pushes out the arrival's queue from its head.
+#[derive(Debug)]
+struct FirstOut {
+    loses_victims: bool,
+}
+
+impl Watch for FirstOut {}
+
+impl Sharing for FirstOut {
+    fn pushes_out(&self) -> bool {
+        true
+    }
+    fn loses_victims(&self) -> bool {
+        self.loses_victims
+    }
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        if u64::from(arrival.size) <= buffer.free() {
+            Admission::Admit
+        } else if buffer.packets(arrival.queue) > 0 {
+            Admission::PushOut(Victim::Head(arrival.queue))
+        } else {
+            Admission::Drop(DropReason::BufferFull)
+        }
+    }
+}
+
+/// Packets of these sizes arrive one after the other at a queue of 1000 bytes. Returns, by their
+/// places, those lost for each, and those that leave in the end.
+fn first_out(loses_victims: bool, sizes: &[u32]) -> (Vec<Vec<u64>>, Vec<u64>) {
+    let (mut switch, mut packets) = (simple(1_000, FirstOut { loses_victims }), Arena::new());
+    let mut lost = Vec::new();
+    for (seq, &size) in (0..).zip(sizes) {
+        let id = insert(&mut packets, data(size, seq));
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+        lost.push(switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect());
+        switch.clear_lost();
+        assert!(switch.is_consistent(&packets));
+    }
+    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, &mut packets));
+    let left: Vec<PacketId> = left.collect();
+    (lost, left.iter().map(|&id| packets.contents(id).seq).collect())
+}
+
+#[test]
+fn first_packets_make_room_or_go_back_to_their_places() {
+    // 500 bytes find 1000: the first two leave, 400 + 300. For 1001 all would, and it still does
+    // not fit.
+    let sizes = [400, 300, 200, 100, 500, 1_001];
+    let (lost, left) = first_out(false, &sizes);
+    assert_eq!(lost, [vec![], vec![], vec![], vec![], vec![1, 0], vec![5]]);
+    assert_eq!(left, [2, 3, 4]);
+}
+
+#[test]
+fn who_loses_victims_loses_them_for_an_arrival_that_is_refused() {
+    let (lost, left) = first_out(true, &[400, 300, 1_001, 600]);
+    assert_eq!(lost, [vec![], vec![], vec![1, 0, 2], vec![]]);
+    assert_eq!(left, [3]);
+}
+
 /// A sharing policy that pushes the worst packet out of the arrival's queue.
 #[derive(Debug)]
 struct WorstOut;
