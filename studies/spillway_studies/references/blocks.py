@@ -518,6 +518,7 @@ _PACKETS: Columns = {
     "expelled there": "expelled",
     "another fate": "fates",
     "another time": "times",
+    "another mark": "marks",
 }
 
 

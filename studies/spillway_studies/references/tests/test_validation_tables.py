@@ -242,7 +242,7 @@ LINUX = {
 OCCAMY = {
     "groups": [
         {"scheme": "RR", "list": "fix", "queues": 1, "scheduler": "-", "runs": 9, "packets": 9_000,
-         "expelled": 1_234, "fates": 0, "times": 2},
+         "expelled": 1_234, "fates": 0, "times": 2, "marks": 1},
     ],
     "bounds": BOUNDS,
 }  # fmt: skip
@@ -434,8 +434,8 @@ EXPECTED = {
     ],
     ("occamy", "packets"): [
         "| sharing | list | queues | scheduler | runs | packets | expelled there | another fate "
-        "| another time |",
-        "| RR | `fix` | 1 | - | 9 | 9,000 | 1,234 | 0 | 2 |",
+        "| another time | another mark |",
+        "| RR | `fix` | 1 | - | 9 | 9,000 | 1,234 | 0 | 2 | 1 |",
     ],
 }  # fmt: skip
 
