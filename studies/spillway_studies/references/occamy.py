@@ -23,7 +23,7 @@ _RULE = (
 
 
 def occamy(folder: Path, *, jobs: int = 2) -> Validation:
-    """Occamy's simulation: one switch with eight ports, under DT and Occamy.
+    """Occamy's simulation: one switch with eight ports, under DT, Occamy and push-out.
 
     `folder` holds the runs (`runs.csv`), the packets that arrive (`arrivals.parquet`), and what
     becomes of each (`fates.parquet`). Every run is repeated here with the same packets.

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spillway.base import parquet
+from spillway.plugins.base import Plugin
 from spillway.run.run import run_whole
 from spillway.scenario.scenario import Scenario
 from spillway.tasks.run import Report
@@ -19,11 +20,12 @@ from spillway_studies.references.files import Booleans, Whole, as_listed, number
 from spillway_studies.references.numbers import Json
 from spillway_studies.references.occamy_rules import (
     UNCOUNTED,
+    ProgramPushOut,
     line_ps,
 )
 
 FULL, OVER, EXPELLED, SENT = 1, 2, 3, 4
-"""Fates: refused by a full buffer or a threshold; expelled; sent."""
+"""Fates: refused by a full buffer or a threshold; expelled or pushed out; sent."""
 _PORTS = 8
 _SENDERS = 16
 """Senders take turns. The next turn comes after as many nanoseconds at least, for which no packet
@@ -45,8 +47,9 @@ _SHARING: Mapping[str, Json] = {
     "RR": _OCCAMY,
     "LONG": _OCCAMY | {"victim": "longest"},
 }
-_SCHEDULERS = {"RR": "rr", "PQ": "strict"}
-SCHEMES = tuple(_SHARING)
+_PUSH_OUT, _STRICT = "PUSHOUT", "PQ"
+_SCHEDULERS = {"RR": "rr", _STRICT: "strict"}
+SCHEMES = (*_SHARING, _PUSH_OUT)
 SCHEDULERS = ("-", *_SCHEDULERS)
 
 
@@ -88,6 +91,13 @@ def scenario(run: Run, file: Path) -> Scenario:
     senders = [line | {"name": f"sender{each}", "rate": "8Tbps"} for each in range(_SENDERS)]
     end_us = int(run.arrivals["time_ns"].max()) // 1_000 + 1
     longest = int(run.arrivals["bytes"].max()) + UNCOUNTED
+    plugins: list[type[Plugin]] = []
+    if run.scheme == _PUSH_OUT:
+        plugins.append(ProgramPushOut)
+        is_strict = run.scheduler == _STRICT
+        sharing: Json = {"kind": ProgramPushOut.id, "spares_better": is_strict}
+    else:
+        sharing = _SHARING[run.scheme] | {"alpha": run.alpha}
     scheduling = _SCHEDULERS[run.scheduler] if run.queues > 1 else "fifo"
     keys: Mapping[str, Any] = {
         "name": run.name,
@@ -106,7 +116,7 @@ def scenario(run: Run, file: Path) -> Scenario:
             "buffer": f"{run.buffer_bytes}B",
             "queues_per_port": run.queues,
             "uncounted_bytes": f"{UNCOUNTED}B",
-            "sharing": _SHARING[run.scheme] | {"alpha": run.alpha},
+            "sharing": sharing,
             "aqm": "none",
             "scheduling": scheduling,
         },
@@ -119,7 +129,7 @@ def scenario(run: Run, file: Path) -> Scenario:
         "traffic": [{"name": "packets", "kind": "flows", "file": str(file.resolve())}],
         "record": {"decisions": len(run.arrivals["id"])},
     }
-    return Scenario(keys)
+    return Scenario(keys, plugins=plugins)
 
 
 def replay(run: Run, place: Path, report: Report) -> Outcome:
@@ -148,7 +158,7 @@ def replay(run: Run, place: Path, report: Report) -> Outcome:
     is_lost = pc.equal(decided["verdict"].cast(pa.string()), "lost").to_numpy(False)
     fate = np.where(is_lost, refused, SENT)
     drops = result.drops
-    taken = pc.equal(drops["reason"].cast(pa.string()), "expelled")
+    taken = pc.is_in(drops["reason"].cast(pa.string()), pa.array(["expelled", "pushed_out"]))
     drops = drops.filter(taken)
     numbers = order[drops["flow_id"].to_numpy()]
     fate[numbers] = EXPELLED

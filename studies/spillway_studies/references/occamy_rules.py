@@ -1,6 +1,10 @@
-"""Times on lines, as the program behind Occamy's reference has them."""
+"""Rules of the program behind Occamy's reference, as a plug-in: its push-out."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from spillway.plugins import Arrival, Buffer, Drop, PushOut, Sharing, Switch
 
 UNCOUNTED = 1
 """Bytes that packets have on the line but not in the buffer."""
@@ -19,3 +23,37 @@ def line_ps(size: int, bits_per_second: int) -> int:
 def is_rounded_alike(size: int) -> bool:
     """Whether `line_ps` is what the reference has, at 10 Gbps."""
     return size % 5 != 3
+
+
+class ProgramPushOut(Sharing):
+    """Push-out from the head of the longest queue, until as much has left as arrives."""
+
+    id = "program-push-out"
+    loses_victims = True
+    spares_better: Annotated[
+        bool, "whether the arrival is refused for a longest queue above it"
+    ] = False
+
+    def start(self, _switch: Switch) -> None:
+        """Nothing has been pushed out."""
+        self.held: int | None = None
+        self.freed = 0
+
+    def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
+        """Whether enough has left; of several longest queues, the last one loses its head."""
+        if self.held is None:
+            self.freed = 0
+            if arrival.size <= buffer.free:
+                return True
+        else:
+            self.freed += self.held - buffer.occupancy
+        self.held = None
+        if self.freed >= arrival.size:
+            return True
+        lengths = buffer.lengths()
+        longest = max(range(len(lengths)), key=lambda queue: (lengths[queue], queue))
+        is_better = buffer.class_of(longest) < arrival.queue_class
+        if not lengths[longest] or (self.spares_better and is_better):
+            return Drop("buffer_full")
+        self.held = buffer.occupancy
+        return PushOut(longest, first=True)

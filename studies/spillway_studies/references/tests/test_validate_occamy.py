@@ -25,6 +25,9 @@ MARKS = [0] * 3 + [1] * 7
 # Now 8000 are over T = 7000. The first packet has cost 5 tokens of the 8 that came at 1000 ns, and
 # the tick at 1150 ns makes them 8: the head of the queue, which came at 1001 ns, is expelled.
 SOONER = [0, 149, *(800 * (number - 1) - number for number in range(2, 9)), 0]
+# Five fill a buffer of 5000 bytes. Under push-out each of the last four takes the place of the head
+# of the queue, which came 5 ns before.
+PUSHED = [0, 5, 5, 5, 5, *(800 * (number - 4) - number for number in range(5, 10))]
 # 51.2 ns and 160.8 ns on the line count as 51 and 161.
 ROUNDED = [(64, 0), (201, 0), (64, 0)]
 
@@ -37,6 +40,10 @@ RUNS: dict[int, tuple[dict[str, object], Columns]] = {
     1: ({"scheme": "DT"}, ([SENT] * 9 + [OVER], WAITS, MARKS)),
     2: ({"scheme": "RR"}, ([SENT, EXPELLED] + [SENT] * 7 + [OVER], SOONER, MARKS)),
     3: ({"scheme": "LONG"}, ([SENT, EXPELLED] + [SENT] * 7 + [OVER], SOONER, MARKS)),
+    4: (
+        {"scheme": "PUSHOUT", "buffer_bytes": 5_000},
+        ([SENT, *[EXPELLED] * 4, *[SENT] * 5], PUSHED, MARKS),
+    ),
     5: (
         {"scheme": "DT", "buffer_bytes": 5_000, "alpha": 8},
         ([SENT] * 6 + [FULL] * 4, WAITS[:6] + [0] * 4, MARKS),
@@ -85,6 +92,7 @@ def test_every_packet_has_its_fate_at_its_time(command, folder):
         ("DT", "fix", "-"): (2, 20, 0),
         ("DT", "mix", "-"): (1, 3, 0),
         ("LONG", "fix", "-"): (1, 10, 1),
+        ("PUSHOUT", "fix", "-"): (1, 10, 4),
         ("RR", "fix", "-"): (1, 10, 1),
     }
     differences = ("fates", "times", "marks")
@@ -102,8 +110,8 @@ def test_another_fate_another_time_and_another_mark_differ(command, folder):
     found = command("validate", "occamy", folder)
     assert found.status == 1
     words = " ".join(found.out.split())
-    assert "of 4 numbers 1 agree, 3 differ" in words
-    assert "5 of 5 runs, of which 2 agree in every packet; every packet has" in words
+    assert "of 5 numbers 2 agree, 3 differ" in words
+    assert "6 of 6 runs, of which 3 agree in every packet; every packet has" in words
     assert "DT fix, queues 1 (-): 1 of 20 packets" in words
     assert "RR fix, queues 1 (-): 1 of 10 packets" in words
     assert "LONG fix, queues 1 (-): 1 of 10 packets" in words
@@ -120,7 +128,7 @@ def test_runs_that_depend_on_ties_are_only_shown(command, folder):
         folder / "fates.parquet", "wait_ns", [wait + (10 < n < 20) for n, wait in enumerate(waits)]
     )
     found = command("validate", "occamy", folder, "--json")
-    assert found.status == 0 and found.json["bounds"]["compared"] == 3
+    assert found.status == 0 and found.json["bounds"]["compared"] == 4
     assert [row["times"] for row in found.json["groups"] if row["list"] == "fix, tied"] == [8]
 
 
@@ -130,7 +138,7 @@ def test_what_cannot_be_repeated_is_left_out(command, folder):
     for column, value in {"scheme": "ABM", "sched": "WFQ"}.items():
         place = table.column_names.index(column)
         values = table[column].to_pylist()
-        values[{"ABM": 0, "WFQ": 3}[value]] = value
+        values[{"ABM": 0, "WFQ": 4}[value]] = value
         table = table.set_column(place, column, [values])
     pa.csv.write_csv(table, file)
     arrivals = pq.read_table(folder / "arrivals.parquet")
@@ -139,7 +147,7 @@ def test_what_cannot_be_repeated_is_left_out(command, folder):
     found = command("validate", "occamy", folder)
     assert found.status == 0
     words = " ".join(found.out.split())
-    assert "2 of 5 runs, of which 2 agree in every packet" in words
+    assert "3 of 6 runs, of which 3 agree in every packet" in words
     for why in (
         "runs under ABM, which is not known here: 1",
         "runs with WFQ, which is not known here: 1",
