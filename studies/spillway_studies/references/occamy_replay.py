@@ -20,6 +20,7 @@ from spillway_studies.references.files import Booleans, Whole, as_listed, number
 from spillway_studies.references.numbers import Json
 from spillway_studies.references.occamy_rules import (
     UNCOUNTED,
+    ProgramDrr,
     ProgramPushOut,
     line_ps,
 )
@@ -47,8 +48,8 @@ _SHARING: Mapping[str, Json] = {
     "RR": _OCCAMY,
     "LONG": _OCCAMY | {"victim": "longest"},
 }
-_PUSH_OUT, _STRICT = "PUSHOUT", "PQ"
-_SCHEDULERS = {"RR": "rr", _STRICT: "strict"}
+_PUSH_OUT, _STRICT, _DRR = "PUSHOUT", "PQ", "DRR"
+_SCHEDULERS = {"RR": "rr", _STRICT: "strict", _DRR: ProgramDrr.id}
 SCHEMES = (*_SHARING, _PUSH_OUT)
 SCHEDULERS = ("-", *_SCHEDULERS)
 
@@ -99,6 +100,8 @@ def scenario(run: Run, file: Path) -> Scenario:
     else:
         sharing = _SHARING[run.scheme] | {"alpha": run.alpha}
     scheduling = _SCHEDULERS[run.scheduler] if run.queues > 1 else "fifo"
+    if scheduling == ProgramDrr.id:
+        plugins.append(ProgramDrr)
     keys: Mapping[str, Any] = {
         "name": run.name,
         "duration": f"{end_us}us",
