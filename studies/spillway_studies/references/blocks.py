@@ -520,6 +520,17 @@ _PACKETS: Columns = {
     "another time": "times",
     "another mark": "marks",
 }
+_CASES_OF_OCCAMY: Columns = {
+    "case": _code("case"),
+    "packets": "packets",
+    "expelled there": "expelled",
+    "another fate": "fates",
+    "another time": "times",
+    "another mark": "marks",
+    "another queue": "queue_bytes",
+    "another occupancy": "occupancy_bytes",
+    "another threshold": "threshold_bytes",
+}
 
 
 def _flows(path: str, heads: Columns) -> Callable[[Json], str]:
@@ -567,6 +578,9 @@ TABLES: Mapping[str, Mapping[str, Callable[[Any], str]]] = {
         "differences": _rdma_differences,
     },
     "linux": {"agreement": _linux_agreement, "differs": _linux_differs},
-    "occamy": {"packets": lambda found: _table(found["groups"], _PACKETS)},
+    "occamy": {
+        "packets": lambda found: _table(found["groups"], _PACKETS),
+        "cases": lambda found: _table(found["cases"], _CASES_OF_OCCAMY),
+    },
 }
 """By reference and table."""

@@ -1,4 +1,4 @@
-"""The files of Occamy's reference: runs, and what becomes of their packets."""
+"""The files of Occamy's reference: runs, small cases, and what becomes of their packets."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from spillway_studies.references.occamy_rules import is_rounded_alike
 TIED = "tied"
 """What is added to the kind of runs whose fates depend on the order of tied events."""
 _LAYOUT = "it holds runs.csv, arrivals.parquet and fates.parquet"
+_CASES = "micro.csv"
 _SETTINGS = {
     "scheme": "string",
     "sched": "string",
@@ -34,6 +35,9 @@ _SETTINGS = {
 _RUN = {"run": "int64", "list": "string", "tie_sensitive_packets": "int64"}
 _ARRIVAL = dict.fromkeys(("id", "time_ns", "port", "queue", "bytes"), "int64")
 _FATE = dict.fromkeys(("run", "id", "fate", "wait_ns", "ce"), "int64")
+_FOUND = dict.fromkeys(
+    ("fate", "t_out_ns", "ce", "q_before", "used_before", "threshold_before"), "int64"
+)
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,38 @@ def found_runs(folder: Path) -> Found:
     return Found(len(rows), kept, _told(left_out))
 
 
-def _read(file: Path, types: Mapping[str, str]) -> pa.Table:
+def found_cases(folder: Path) -> Found:
+    """The small cases of a folder, which may have none.
+
+    Raises:
+        ScenarioError: their file lacks something.
+    """
+    if not (folder / _CASES).is_file():
+        return Found(0, [], [])
+    types = {"case": "string", **_SETTINGS, **_ARRIVAL, **_FOUND}
+    packets = _read(folder / _CASES, types, may_be_unknown=("threshold_before",))
+    names = pc.unique(packets["case"]).to_pylist()
+    kept: list[Run] = []
+    left_out: Counter[str] = Counter()
+    for name in names:
+        case = packets.filter(pc.equal(packets["case"], name)).sort_by("id")
+        row = case.slice(0, 1).to_pylist()[0]
+        is_told = row["scheme"] != "PUSHOUT"
+        outcome = Outcome(
+            _whole(case, "fate"),
+            _whole(case, "t_out_ns") - _whole(case, "time_ns"),
+            _whole(case, "ce") > 0,
+            _whole(case, "q_before"),
+            _whole(case, "used_before"),
+            _whole(case, "threshold_before") if is_told else None,
+        )
+        _keep(row | {"name": name, "kind": name}, case, outcome, kept, left_out)
+    return Found(len(names), kept, _told(left_out))
+
+
+def _read(file: Path, types: Mapping[str, str], may_be_unknown: tuple[str, ...] = ()) -> pa.Table:
     check_file(file, _LAYOUT)
-    return pa.table(taken(table(file), types, str(file)))
+    return pa.table(taken(table(file), types, str(file), may_be_unknown))
 
 
 def _whole(packets: pa.Table, column: str) -> Whole:

@@ -62,15 +62,19 @@ class Outcome:
     wait_ns: Whole
     """When it left the buffer after its arrival; 0 if it was refused."""
     is_marked: Booleans
+    queue_bytes: Whole | None = None
+    """What its queue held before; `None` where the reference does not tell."""
+    occupancy_bytes: Whole | None = None
+    threshold_bytes: Whole | None = None
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the reference."""
+    """A run of the reference, or one of its small cases."""
 
     name: str
     kind: str
-    """What packets it has: `fix`, `quad` or `mix`."""
+    """What packets it has: `fix`, `quad` or `mix`; or the case."""
     scheme: str
     alpha: float
     buffer_bytes: int
@@ -171,6 +175,9 @@ def replay(run: Run, place: Path, report: Report) -> Outcome:
         fate,
         waited // 1_000,
         queue + size - _UNMARKED > run.mark_above_bytes,
+        queue,
+        held,
+        _whole(decided["threshold_bytes"].fill_null(0)),
     )
 
 

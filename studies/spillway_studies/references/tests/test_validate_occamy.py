@@ -90,6 +90,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def cases(folder: Path) -> Path:
+    """The folder with two small cases: runs 2 and 4, and what their packets find."""
+    found = []
+    for name, run in {"over": 2, "push": 4}.items():
+        keys, columns = RUNS[run]
+        settings = {"case": name, **SETTINGS, **keys}
+        for each, fate, wait, ce in zip(packets(ONE_QUEUE), *columns, strict=True):
+            # One has left at once, and push-out keeps what fits.
+            held = min(max(each["id"] - 1, 0) * 1_000, settings["buffer_bytes"])
+            out = {"fate": fate, "t_out_ns": each["time_ns"] + wait, "ce": ce}
+            seen = {"q_before": held, "used_before": held, "threshold_before": 15_000 - held}
+            found.append(settings | each | out | seen)
+    pa.csv.write_csv(pa.Table.from_pylist(found), folder / "micro.csv")
+    return folder
+
+
 def test_every_packet_has_its_fate_at_its_time(command, folder):
     found = command("validate", "occamy", folder, "--json")
     assert found.status == 0, found.json["bounds"]
@@ -111,7 +128,7 @@ def test_every_packet_has_its_fate_at_its_time(command, folder):
     }
     differences = ("fates", "times", "marks")
     assert not any(row[name] for row in found.json["groups"] for name in differences)
-    assert found.json["left_out"] == []
+    assert (found.json["left_out"], found.json["cases"]) == ([], [])
 
 
 def test_another_fate_another_time_and_another_mark_differ(command, folder):
@@ -129,6 +146,27 @@ def test_another_fate_another_time_and_another_mark_differ(command, folder):
     assert "DT fix, queues 1 (-): 1 of 20 packets" in words
     assert "RR fix, queues 1 (-): 1 of 10 packets" in words
     assert "LONG fix, queues 1 (-): 1 of 10 packets" in words
+
+
+def test_small_cases_also_tell_what_packets_find(command, cases):
+    found = command("validate", "occamy", cases, "--json")
+    assert found.status == 0, found.json["bounds"]
+    none = dict.fromkeys(("fates", "times", "marks", "queue_bytes", "occupancy_bytes"), 0)
+    common = {"runs": 1, "packets": COUNT, **none}
+    assert found.json["cases"] == [
+        {"case": "over", **common, "expelled": 1, "threshold_bytes": 0},
+        # Push-out has no threshold.
+        {"case": "push", **common, "expelled": 4, "threshold_bytes": None},
+    ]
+    file = cases / "micro.csv"
+    file.write_text(file.read_text().replace(",7000,7000,8000", ",7000,7000,8001"))
+    found = command("validate", "occamy", cases)
+    assert found.status == 1
+    words = " ".join(found.out.split())
+    assert "1 differ (over: 1 of 10 packets)" in words
+    assert (
+        "7 of 7 runs, of which 7 agree in every packet, and 2 of 2 small cases, of which 1" in words
+    )
 
 
 def test_runs_that_depend_on_ties_are_only_shown(command, folder):
@@ -186,3 +224,10 @@ def test_fates_of_other_packets(command, folder):
     found = command("validate", "occamy", folder)
     assert found.status == 2
     assert "run 1: arrivals and fates are not of the same packets" in found.err
+
+
+def test_a_small_case_without_its_mark(command, cases):
+    table = pa.csv.read_csv(cases / "micro.csv")
+    pa.csv.write_csv(table.drop_columns(["ce"]), cases / "micro.csv")
+    found = command("validate", "occamy", cases)
+    assert found.status == 2 and "micro.csv: it has no ce" in found.err

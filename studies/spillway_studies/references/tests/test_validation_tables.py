@@ -244,6 +244,10 @@ OCCAMY = {
         {"scheme": "RR", "list": "fix", "queues": 1, "scheduler": "-", "runs": 9, "packets": 9_000,
          "expelled": 1_234, "fates": 0, "times": 2, "marks": 1},
     ],
+    "cases": [
+        {"case": "push", "runs": 1, "packets": 40, "expelled": 3, "fates": 0, "times": 0,
+         "marks": 0, "queue_bytes": 5, "occupancy_bytes": 0, "threshold_bytes": None},
+    ],
     "bounds": BOUNDS,
 }  # fmt: skip
 DOCUMENTS = {
@@ -436,6 +440,11 @@ EXPECTED = {
         "| sharing | list | queues | scheduler | runs | packets | expelled there | another fate "
         "| another time | another mark |",
         "| RR | `fix` | 1 | - | 9 | 9,000 | 1,234 | 0 | 2 | 1 |",
+    ],
+    ("occamy", "cases"): [
+        "| case | packets | expelled there | another fate | another time | another mark "
+        "| another queue | another occupancy | another threshold |",
+        "| `push` | 40 | 3 | 0 | 0 | 0 | 5 | 0 | - |",
     ],
 }  # fmt: skip
 
