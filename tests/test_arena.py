@@ -509,4 +509,17 @@ def test_an_arena_of_papers_scenarios(tmp_path):
     assert levels["lqd"]["rank"]["value"] < levels["sp"]["rank"]["value"]
     assert levels["lqd"]["optimum"]["least"] > 0.9
     assert found.summary["design"]["left_out"] == []
-    assert (tmp_path / "out/index.html").stat().st_size > 100_000
+    page = (tmp_path / "out/index.html").read_text()
+    heads = re.findall("<h[23]>(.*?)</h[23]>", page)
+    assert heads[:7] == [
+        "Standings",
+        "Who beats whom",
+        "The worst case of each",
+        "By other metrics",
+        "Fronts",
+        "What matters",
+        "Each level, all else being equal",
+    ]
+    standings = page[page.index("Standings") : page.index("Who beats whom")]
+    assert all(f">{name}<" in standings for name in levels)
+    assert page.count('src="data:image/svg+xml') == 3
