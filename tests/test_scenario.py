@@ -382,3 +382,13 @@ def test_a_kind_is_chosen_by_the_key_or_by_its_kind():
         for id in ids.split(", "):
             assert outcome(f"{key}.kind", id) == outcome(key, id)
     assert len(rows) > 5
+
+
+@pytest.mark.filterwarnings("ignore::spillway.ScenarioWarning")
+@pytest.mark.parametrize("kind", ["hpcc", "timely", "dcqcn", "newreno"])
+def test_a_section_with_another_transport_is_read_again_whatever_the_preset(kind, tmp_path):
+    """The written scenario names a preset, which the other kind of the section may not have."""
+    read = spillway.Scenario.of("cbm").set(f"transport.kind={kind}").checked()
+    file = tmp_path / "again.toml"
+    file.write_text(read.resolved)
+    assert spillway.Scenario.load(file).checked().resolved == read.resolved

@@ -51,7 +51,7 @@ pub use newreno::NewReno;
 pub use pfabric::KIND as PFABRIC;
 pub use pfabric::{PFabric, PFabricParams};
 pub use powertcp::{PowerTcp, PowerTcpParams};
-pub use preset::recovery_of;
+pub use preset::{has as has_preset, recovery_of};
 pub use recovery::{Losses, Recovery};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
 pub use timely::{Timely, TimelyParams};

@@ -143,6 +143,16 @@ pub fn recovery_of(preset: &str, earlier: &str, now: &str) -> Option<&'static st
     }
 }
 
+/// Whether a transport of this kind has this preset.
+pub fn has(kind: &str, preset: &str) -> bool {
+    match kind {
+        "dcqcn" => ["paper", "simulator", "simulator-paper"].contains(&preset),
+        "hpcc" => ["paper", "simulator"].contains(&preset),
+        "timely" => ["paper", "simulator", ABM].contains(&preset),
+        _ => OF_LINUX.contains(&kind) && preset == "linux",
+    }
+}
+
 /// Whether this preset decides about a key about which other presets do not.
 pub fn decides_alone(preset: &str, key: &str) -> bool {
     preset == ABM && TimelyParams::OF_ABM.contains(&key)
@@ -210,6 +220,19 @@ mod tests {
     use super::super::tests::transport;
     use super::*;
     use spillway_settings::Section;
+
+    #[test]
+    fn a_kind_has_the_presets_that_it_takes() {
+        for kind in crate::KINDS.iter().map(|kind| kind.id) {
+            for preset in ["paper", "simulator", "simulator-paper", "abm", "linux"] {
+                let text = format!("kind = \"{kind}\"\npreset = \"{preset}\"");
+                let mut section = Section::new("transport", text.parse().unwrap());
+                let read = crate::Transport::read(&mut section, &Default::default());
+                let takes = read.is_ok_and(|_| section.finish().is_ok());
+                assert_eq!(has(kind, preset), takes, "{text}");
+            }
+        }
+    }
 
     #[test]
     fn linux_gives_its_values_to_keys_that_are_not_given() {

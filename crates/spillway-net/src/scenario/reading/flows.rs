@@ -10,7 +10,7 @@ use crate::scenario::{Limits, Result, Sources, tags};
 use spillway_engine::Time;
 use spillway_settings::{ErrorKind, Section, SettingsError, Table, Value};
 use spillway_traffic::{Context, Traffic};
-use spillway_transport::{Access, ClosedLoop, Transport, recovery, recovery_of};
+use spillway_transport::{Access, ClosedLoop, Transport, has_preset, recovery, recovery_of};
 
 /// What is read of traffic. Lists that begin with `class` are by the number of a class.
 pub(super) struct Flows {
@@ -126,6 +126,8 @@ fn not_an_id(section: &str, given: &Value) -> SettingsError {
 
 /// The key that tells how long connections last.
 const CONNECTIONS: &str = "connections";
+/// The key of a transport whose values belong to its kind.
+const PRESET: &str = "preset";
 
 /// What is needed to read a traffic section's own transport.
 struct Overrides<'a> {
@@ -156,9 +158,13 @@ impl Overrides<'_> {
                 return Err(not_an_id(&path, &kind));
             };
             if *text != self.default.kind {
-                // Another kind has other keys. Only the keys that both kinds have are carried over.
+                // Another kind has other keys and presets. What both kinds have is carried over.
                 let keys: Vec<_> = Transport::keys_of(text, &path, &self.extensions.hosts)?;
-                merged.retain(|key, _| keys.iter().any(|known| known == key));
+                merged.retain(|key, value| {
+                    let preset = value.as_str().filter(|_| key == PRESET);
+                    keys.iter().any(|known| known == key)
+                        && preset.is_none_or(|preset| has_preset(text, preset))
+                });
                 recovery::fit(&mut merged, text);
             }
             merged.insert("kind".into(), kind);
@@ -170,7 +176,7 @@ impl Overrides<'_> {
                 // The same for another recovery, and for other choices.
                 let earlier = merged.get(choice).and_then(kind_of).unwrap_or_default().to_string();
                 let now = recovery::chosen(merged.get(recovery::KEY));
-                if choice == "preset"
+                if choice == PRESET
                     && let Some(id) = recovery_of(value, &earlier, now)
                 {
                     let table = recovery::merge(merged.get(recovery::KEY), &id.into());
