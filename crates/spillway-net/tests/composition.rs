@@ -122,7 +122,7 @@ fn limits_of_ports_and_of_delays_are_warned_of_under_strict_priority() {
     only_under_strict("sharing = \"smartbuf\"", "limit = \"queue\" limits each queue's own burst");
     only_under_strict("sharing = \"edt\"", "in a burst EDT limits all queues of a port together");
     only_under_strict("sharing = \"cbm\"", "CBM drops packets that have waited for long");
-    only_under_strict("sharing = \"cbm\"", "delay = \"served\" leaves out the time");
+    only_under_strict("sharing = \"cbm\"", "others are sent; or serve queues in turn (\"rr\")");
     let strict =
         |policy: &str| at_switch(&format!("scheduling = \"strict\", {policy}"), APART, &[]);
     let printed = strict("sharing = { kind = \"smartbuf\", variant = \"printed\" }");
@@ -135,10 +135,12 @@ fn limits_of_ports_and_of_delays_are_warned_of_under_strict_priority() {
 }
 
 #[test]
-fn credence_that_pushes_nothing_out_is_warned_of_under_strict_priority() {
+fn who_follows_lqd_and_pushes_nothing_out_is_warned_of_under_strict_priority() {
     let always = |more: &str| {
         format!("sharing = {{ kind = \"credence\", oracle = \"always-accept\"{more} }}")
     };
+    only_under_strict("sharing = \"followlqd\"", "FollowLQD pushes nothing out, and under");
+    only_under_strict("sharing = \"followlqd\"", "fill the buffer; \"lqd\" takes that room back");
     only_under_strict(&always(""), "push_out = true takes that room back");
     only_under_strict(&always(", thresholds = \"code\""), "push_out = true takes that room back");
     let switch = format!("scheduling = \"strict\", {}", always(", push_out = true"));

@@ -10,7 +10,7 @@ use spillway_switch::Policy;
 use spillway_switch::aqm::Pred;
 use spillway_switch::scheduling::{SchedulingParams, StrictPriority};
 use spillway_switch::sharing::{
-    Cbm, Credence, EnhancedDynamicThresholds, Fab, SharingParams, Smartbuf,
+    Cbm, Credence, EnhancedDynamicThresholds, Fab, FollowLqd, SharingParams, Smartbuf,
 };
 use spillway_transport::Transport;
 use std::collections::BTreeSet;
@@ -21,9 +21,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     for tier in &scenario.tiers {
         let place = Place::of(scenario, tier);
         let mut found = numbers_for_acks(&place, scenario);
-        found.extend(limits_of_ports(&place));
-        found.extend(limited_delays(&place));
-        found.extend(room_for_better(&place));
+        found.extend(under_strict(&place));
         found.extend(first_bytes_of_levels(&place, scenario));
         found.extend(marks_of_ports(&place));
         found.extend(foreign_models(&place, scenario));
@@ -165,55 +163,54 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(number).collect::<Option<Vec<_>>>().filter(|list| !list.is_empty())
 }
 
-/// A warning if urgent packets are refused for others that wait at the same port.
-fn limits_of_ports(place: &Place) -> Option<String> {
+/// A warning about a sharing policy under which packets of worse queues are lost, or have others
+/// lost, because better ones are served first.
+fn under_strict(place: &Place) -> Option<String> {
     let (path, parameters) = place.policy("sharing");
-    let name = match place.tier.policies()[0] {
-        Smartbuf::ID => "Smartbuf",
-        EnhancedDynamicThresholds::ID => "EDT",
-        _ => return None,
-    };
+    let id = place.tier.policies()[0];
     let given = |key: &str| parameters.get(key).and_then(Value::as_str);
-    let floor = given("floor");
-    let is_by_queue = name == "Smartbuf" && given("limit") == Some("queue");
-    if !place.is_strict() || floor == Some("dt") || is_by_queue {
+    let takes_back = parameters.get("push_out").and_then(Value::as_bool) == Some(true);
+    let is_met = match id {
+        Smartbuf::ID | EnhancedDynamicThresholds::ID => {
+            given("floor") == Some("dt") || given("limit") == Some("queue")
+        }
+        Cbm::ID => given("delay") == Some("served"),
+        _ => takes_back,
+    };
+    if !place.is_strict() || is_met {
         return None;
     }
-    let own =
-        if name == "Smartbuf" { "limit = \"queue\" limits each queue's own burst; " } else { "" };
-    let floor = if floor.is_some() { "floor = \"dt\" admits what is within DT's; " } else { "" };
-    Some(format!(
-        "{path}: in a burst {name} limits all queues of a port together, so under \"strict\" what \
-         waits in its worse queues has packets of better ones refused; {own}{floor}\"dt\" and \"abm\" limit \
-         each queue by itself"
-    ))
-}
-
-/// A warning if packets that wait for better ones are dropped because they have waited.
-fn limited_delays(place: &Place) -> Option<String> {
-    let (path, parameters) = place.policy("sharing");
-    let is_served = parameters.get("delay").and_then(Value::as_str) == Some("served");
-    (place.tier.policies()[0] == Cbm::ID && place.is_strict() && !is_served).then(|| {
+    let of_ports = |name: &str, ways: &str| {
         format!(
-            "{path}: CBM drops packets that have waited for long, and under \"strict\" worse queues \
-             wait as long as better ones send, so they may lose far more than the buffer makes them; \
-             delay = \"served\" leaves out the time in which others are sent; or give their queue classes a \
-             larger alpha, or serve queues in turn (\"rr\")"
+            "in a burst {name} limits all queues of a port together, so under \"strict\" what \
+             waits in its worse queues has packets of better ones refused; {ways}\"dt\" and \"abm\" limit \
+             each queue by itself"
         )
-    })
-}
-
-/// A warning if worse queues keep the room that Longest Queue Drop would take back for better ones.
-fn room_for_better(place: &Place) -> Option<String> {
-    let (path, parameters) = place.policy("sharing");
-    let takes_back = parameters.get("push_out").and_then(Value::as_bool) == Some(true);
-    (place.tier.policies()[0] == Credence::ID && place.is_strict() && !takes_back).then(|| {
+    };
+    let of_thresholds = |name: &str, way: &str| {
         format!(
-            "{path}: Credence pushes nothing out, and under \"strict\" worse queues send nothing as long as \
-             better ones do, so what they hold over their thresholds may fill the buffer; push_out = true \
+            "{name} pushes nothing out, and under \"strict\" worse queues send nothing as long as \
+             better ones do, so what they hold over their thresholds may fill the buffer; {way} \
              takes that room back"
         )
-    })
+    };
+    let text = match id {
+        Smartbuf::ID => {
+            let floor = given("floor").map_or("", |_| "floor = \"dt\" admits what is within DT's; ");
+            let limit = "limit = \"queue\" limits each queue's own burst; ";
+            of_ports("Smartbuf", &format!("{limit}{floor}"))
+        }
+        EnhancedDynamicThresholds::ID => of_ports("EDT", ""),
+        Credence::ID => of_thresholds("Credence", "push_out = true"),
+        FollowLqd::ID => of_thresholds("FollowLQD", "\"lqd\""),
+        Cbm::ID => "CBM drops packets that have waited for long, and under \"strict\" worse queues \
+                    wait as long as better ones send, so they may lose far more than the buffer makes \
+                    them; delay = \"served\" leaves out the time in which others are sent; or serve \
+                    queues in turn (\"rr\")"
+            .into(),
+        _ => return None,
+    };
+    Some(format!("{path}: {text}"))
 }
 
 /// A warning if a flow has first bytes in several queues.

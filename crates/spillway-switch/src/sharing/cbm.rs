@@ -36,14 +36,14 @@
 //! # In composition
 //! Theta is the time in which the port, and not the queue, sends the free buffer. Under strict
 //! priority a worse queue waits for as long as better ones send, so its packets may be late even if
-//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. A larger alpha for worse
-//! queue classes allows for that wait, and round robin makes it shorter. `delay = "served"` leaves
-//! out the time in which others are sent. Then alpha limits the bytes ahead of a packet in its own
-//! queue, and 0.5 is little for queues that hold one level each: under QCLIMB in eight strict
-//! queues, at 80% load, 1.4 for all levels halves the flows with a timeout. Alphas that fall with
-//! the level as the inverse of QCLIMB's thresholds, from 1.4 to 0.5, halve them only with the
-//! recovery `per-priority`, with which alphas that rise add some. Where a tagger puts data into the
-//! queue of acks (`acks = "with-first"`), acks have a limit like data, whatever `exempt_acks` says.
+//! few wait (studies/spillway_studies/cbm/paper.md); a run warns of this. Round robin makes that
+//! wait shorter, and `delay = "served"` leaves out the time in which others are sent. Then alpha
+//! limits the bytes ahead of a packet in its own queue, and 0.5 is little for queues that hold one
+//! level each: under QCLIMB in eight strict queues, at 80% load, 1.4 for all levels halves the
+//! flows with a timeout. Alphas that fall with the level as the inverse of QCLIMB's thresholds,
+//! from 1.4 to 0.5, halve them only with the recovery `per-priority`, with which alphas that rise
+//! add some. Where a tagger puts data into the queue of acks (`acks = "with-first"`), acks have a
+//! limit like data, whatever `exempt_acks` says.
 //!
 //! # Validation
 //! Makes the same decisions, packet by packet, as a second, naive implementation in whole numbers,

@@ -22,6 +22,11 @@
 //! The virtual switch has no limits on single queues, and its links do not fail. It does not see
 //! what the AQM or `queue_limit` refuses.
 //!
+//! # In composition
+//! The thresholds follow the run's queues and scheduler, as those of the virtual LQD. Under strict
+//! priority LQD takes room from worse queues, which then hold more than their thresholds for as
+//! long as better ones send, and nothing takes that room back; a run warns of this.
+//!
 //! # Validation
 //! In a run under LQD the thresholds equal the real queues at every arrival, to the byte, and its
 //! decisions follow from those of a real LQD by the rule (`tests/shadow.rs`). It makes the same
