@@ -165,7 +165,7 @@ fn first_bytes_in_several_levels_are_warned_of() {
 #[test]
 fn pred_among_several_queues_under_strict_priority_is_warned_of() {
     let parts = ["the flows of better ones, since", "a throughput that better ones leave it"];
-    only_under_strict("aqm = \"pred\"", "scope = \"port\" marks the queues of a port as one");
+    only_under_strict("aqm = \"pred\"", "under \"strict\" PRED is not by queue: a worse queue");
     parts.iter().for_each(|part| only_under_strict("aqm = \"pred\"", part));
     let told = |parameters: &str| {
         let aqm = format!("scheduling = \"strict\", aqm = {{ kind = \"pred\", {parameters} }}");
@@ -177,6 +177,24 @@ fn pred_among_several_queues_under_strict_priority_is_warned_of() {
     assert_eq!(told("fcs = false"), [false, true]);
     assert_eq!(told("fcs = false, qla_scope = \"port\""), [false, false]);
     assert_eq!(told("scope = \"port\""), [false, false]);
+    // In turn, a queue has its share of the line, but not of the count.
+    let in_turn = |more: &str, priorities: &[u8]| {
+        let aqm = format!("scheduling = \"dwrr\", aqm = {{ kind = \"pred\"{more} }}");
+        at_switch(&aqm, FIXED, priorities)
+    };
+    assert_eq!(
+        in_turn("", &[1, 2]),
+        [
+            "switch.aqm: with data in several queues PRED is not by queue: a queue is marked for the \
+          flows of others, too, since those of the port are counted (fcs = false counts none); scope = \
+          \"port\" marks the queues of a port as one"
+        ]
+    );
+    for (more, priorities) in
+        [("", &[1, 1][..]), (", fcs = false", &[1, 2]), (", scope = \"port\"", &[1, 2])]
+    {
+        assert_eq!(in_turn(more, priorities), [""; 0], "{more} {priorities:?}");
+    }
 }
 
 /// Eight queues, strict priority and PIAS, with the recovery that this needs.

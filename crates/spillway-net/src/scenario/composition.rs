@@ -226,33 +226,38 @@ fn first_bytes_of_levels(place: &Place, scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// A warning if PRED marks queues by what the port's better queues have or leave. In turn, queues
-/// have their shares, as in a figure of its paper.
+/// A warning if PRED marks queues by what the port's other queues have or leave.
 fn marks_of_ports(place: &Place) -> Option<String> {
     let (path, parameters) = place.policy("aqm");
     let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
-    if place.tier.policies()[1] != Pred::ID || !place.is_strict() || is("scope", "port".into()) {
+    if place.tier.policies()[1] != Pred::ID || place.data.len() < 2 || is("scope", "port".into()) {
         return None;
     }
-    let problems = [
-        (
-            is("fcs", true.into()),
-            "is marked for the flows of better ones, since those of the port are counted (fcs = false \
-             counts none)",
-        ),
-        (
-            is("qla_scope", "queue".into()),
+    let is_strict = place.is_strict();
+    let (among, queue, others) = if is_strict {
+        ("under \"strict\"", "a worse queue", "better ones")
+    } else {
+        ("with data in several queues", "a queue", "others, too")
+    };
+    let mut problems = Vec::new();
+    if is("fcs", true.into()) {
+        problems.push(format!(
+            "is marked for the flows of {others}, since those of the port are counted (fcs = false \
+             counts none)"
+        ));
+    }
+    if is_strict && is("qla_scope", "queue".into()) {
+        problems.push(
             "is adjusted by a throughput that better ones leave it, whatever is marked (qla_scope = \
-             \"port\" measures the line)",
-        ),
-    ];
-    let found: Vec<&str> =
-        problems.into_iter().filter(|(has, _)| *has).map(|(_, text)| text).collect();
-    (!found.is_empty()).then(|| {
+             \"port\" measures the line)"
+                .into(),
+        );
+    }
+    (!problems.is_empty()).then(|| {
         format!(
-            "{path}: under \"strict\" PRED is not by queue: a worse queue {}; scope = \"port\" marks the \
-             queues of a port as one",
-            found.join(", and ")
+            "{path}: {among} PRED is not by queue: {queue} {}; scope = \"port\" marks the queues of a \
+             port as one",
+            problems.join(", and ")
         )
     })
 }

@@ -86,8 +86,8 @@
 //! N counts the flows of a port, and marks are by a queue's own length, so with data in several
 //! queues a queue is marked for the flows of others, too. Under strict priority the R of a worse
 //! queue is what better ones leave, and the adjuster of that queue (`qla_scope = "queue"`) follows
-//! the scheduler and not its own trials. A run warns of both under strict priority; `fcs = false`
-//! and `qla_scope = "port"` avoid them. `scope = "port"` keeps N and avoids both: the queues of a port
+//! the scheduler and not its own trials. A run warns of both; `fcs = false` and `qla_scope = "port"`
+//! avoid them. `scope = "port"` keeps N and avoids both: the queues of a port
 //! are marked as one, by the line that they share. Then a packet may be marked for others that wait
 //! in worse queues.
 //!
