@@ -197,6 +197,32 @@ fn pred_among_several_queues_under_strict_priority_is_warned_of() {
     }
 }
 
+#[test]
+fn one_half_of_reverie_is_warned_of() {
+    let told = |assignments: &[&str]| bundled("reverie", assignments);
+    let prefix = "switch: Reverie is one rule for all packets that share a buffer: ";
+    let lossy = "sharing = \"reverie\" holds for lossy packets alone; pfc = \"reverie\" is its rule \
+                 for lossless ones";
+    let lossless = "pfc = \"reverie\" holds for lossless packets alone; sharing = \"reverie\" is its \
+                    rule for lossy ones";
+    for (assignment, problem) in [
+        ("switch.pfc=dynamic", lossy),
+        ("switch.sharing=abm", lossless),
+        ("switch.pfc.gamma=0.99", "gamma of sharing is not that of pfc"),
+        ("switch.sharing.saturation=1KB", "saturation of sharing is not that of pfc"),
+    ] {
+        assert_eq!(told(&[assignment]), [format!("{prefix}{problem}")]);
+    }
+    for assignments in [
+        &["switch.pfc=none"][..],
+        &["switch.pfc=dynamic", "switch.sharing=abm"],
+        // Each half may have its share.
+        &["switch.sharing.alpha=2"],
+    ] {
+        assert_eq!(told(assignments), [""; 0], "{assignments:?}");
+    }
+}
+
 /// Eight queues, strict priority and PIAS, with the recovery that this needs.
 const LEVELS: [&str; 5] = [
     "switch.queues_per_port=8",

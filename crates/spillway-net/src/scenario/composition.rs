@@ -10,7 +10,7 @@ use spillway_switch::Policy;
 use spillway_switch::aqm::Pred;
 use spillway_switch::scheduling::{SchedulingParams, StrictPriority};
 use spillway_switch::sharing::{
-    Cbm, Credence, EnhancedDynamicThresholds, Fab, FollowLqd, SharingParams, Smartbuf,
+    Cbm, Credence, EnhancedDynamicThresholds, Fab, FollowLqd, Reverie, SharingParams, Smartbuf,
 };
 use spillway_transport::Transport;
 use std::collections::BTreeSet;
@@ -24,6 +24,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         found.extend(under_strict(&place));
         found.extend(first_bytes_of_levels(&place, scenario));
         found.extend(marks_of_ports(&place));
+        found.extend(halves_of_reverie(&place));
         found.extend(foreign_models(&place, scenario));
         // Tiers without settings of their own give the same warnings.
         found.retain(|text| !told.contains(text));
@@ -260,4 +261,33 @@ fn marks_of_ports(place: &Place) -> Option<String> {
             problems.join(", and ")
         )
     })
+}
+
+/// A warning if the lossy and lossless packets of a buffer do not both have Reverie's rule.
+fn halves_of_reverie(place: &Place) -> Option<String> {
+    let (path, section) = &place.section;
+    let of = |key: &str| section.get(key).and_then(Value::as_table);
+    let pfc = place.tier.pfc.as_ref()?;
+    let (sharing, pauses) = (of("sharing")?, of("pfc")?);
+    let is_reverie = |half: &Table| half.get("kind").and_then(Value::as_str) == Some(Reverie::ID);
+    let problem = match [sharing, pauses].map(is_reverie) {
+        _ if place.data.iter().all(|class| pfc.queue_classes.contains(class)) => return None,
+        [true, false] => {
+            "sharing = \"reverie\" holds for lossy packets alone; pfc = \"reverie\" is its \
+                          rule for lossless ones"
+                .into()
+        }
+        [false, true] => {
+            "pfc = \"reverie\" holds for lossless packets alone; sharing = \"reverie\" is \
+                          its rule for lossy ones"
+                .into()
+        }
+        [true, true] => {
+            let differs = |key: &&str| sharing.get(*key) != pauses.get(*key);
+            let key = ["gamma", "saturation"].into_iter().find(differs)?;
+            format!("{key} of sharing is not that of pfc")
+        }
+        [false, false] => return None,
+    };
+    Some(format!("{path}: Reverie is one rule for all packets that share a buffer: {problem}"))
 }

@@ -39,7 +39,9 @@
 //! # In composition
 //! n_p counts within a queue class. With lossy and lossless packets in one switch, each alpha
 //! competes with those of all other classes for the same free bytes. Lists of alpha are read as
-//! under [DT](dt.md). Without lossless priorities the policy works, too.
+//! under [DT](dt.md). Without lossless priorities the policy works, too. With lossless ones under
+//! another rule, or with another `gamma` or `saturation`, the buffer has no longer one rule for all; a
+//! run warns of this.
 //!
 //! # Validation
 //! Has the same limits, and makes the same decisions as a second, naive implementation on thousands
