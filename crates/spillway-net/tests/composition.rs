@@ -97,6 +97,83 @@ fn numbers_meant_for_acks_that_data_get_are_warned_of() {
     );
 }
 
+#[test]
+fn a_number_far_above_all_others_is_meant_for_acks_wherever_these_wait() {
+    let of_credence = |alpha: &str, acks: u8| {
+        let sharing = format!("switch.sharing={{ kind = 'dt', alpha = {alpha} }}");
+        let queues = [acks, 1 - acks].map(|class| class.to_string());
+        let [acks, data] = [&queues[0], &queues[1]];
+        let places = [format!("switch.ack_queue={acks}"), format!("switch.data_queue={data}")];
+        bundled("credence", &[&sharing, &places[0], &places[1]])
+    };
+    assert_eq!(
+        of_credence("[64, 0.5]", 1),
+        [
+            "switch.sharing.alpha: data wait in queue class 0, and acks in 1, so 64 holds for data; write \
+          alpha = { acks = 64, data = 0.5 }"
+        ]
+    );
+    for (alpha, acks) in [
+        ("[64, 0.5]", 0),
+        ("{ acks = 64, data = 0.5 }", 1),
+        ("[0.5, 64]", 1),
+        ("[7, 0.5]", 1),
+        ("0.5", 1),
+    ] {
+        assert_eq!(of_credence(alpha, acks), [""; 0], "{alpha} {acks}");
+    }
+    // One number for each of nine queues, as a scenario has it in which acks wait apart.
+    let nine = "sharing = { kind = \"dt\", alpha = [64, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5] }";
+    let expected = "switch.sharing.alpha: data wait with acks in queue class 0, so 64 holds for these data \
+                    as well as for acks; write alpha = { data = 0.5 }, or let acks wait apart from data";
+    assert_eq!(at_switch(&format!("scheduling = \"strict\", {nine}"), WITH_FIRST, &[]), [expected]);
+    assert_eq!(at_switch(&format!("scheduling = \"strict\", {nine}"), APART, &[]), [""; 0]);
+    // Tagged data wait where acks do not.
+    let told = at_switch(
+        "scheduling = \"rr\", ack_queue = 7, sharing = { kind = \"dt\", alpha = [64, 2, 1] }",
+        FIXED,
+        &[0, 1],
+    );
+    let expected = "queue class 0, and acks in 7, so 64 holds for data; write alpha = { acks = 64, data = \
+                    [2, 1] }, or write one number for each of the 8 queue classes";
+    assert!(told.len() == 1 && told[0].ends_with(expected), "{told:?}");
+}
+
+#[test]
+fn values_that_events_set_are_warned_of_as_those_of_the_scenario() {
+    let told = |key: &str, value: &str| {
+        let event = format!("{{ kind = 'set', at = '1ms', key = '{key}', value = {value} }}");
+        bundled(
+            "credence",
+            &[
+                "switch.sharing={ kind = 'dt', alpha = [0.5, 0.5] }",
+                "switch.ack_queue=1",
+                "switch.data_queue=0",
+                "switch.spine.sharing=lqd",
+                &format!("event=[{event}]"),
+            ],
+        )
+    };
+    let expected = |key: &str| {
+        format!(
+            "event.0: {key}: data wait in queue class 0, and acks in 1, so 64 holds for data; write its \
+             numbers in the order of queue classes"
+        )
+    };
+    let alpha = "switch.leaf.sharing.alpha";
+    for (key, value) in [
+        (alpha, "[64, 0.5]"),
+        ("switch.leaf3.sharing.alpha", "[64, 0.5]"),
+        ("switch.leaf.port.2.sharing.alpha", "[64, 0.5]"),
+        ("switch.leaf.sharing.alpha[0]", "64"),
+    ] {
+        let told = told(key, value);
+        assert_eq!(told, [expected(key)]);
+    }
+    assert_eq!(told(alpha, "[0.5, 64]"), [""; 0]);
+    assert_eq!(told(alpha, "64"), [""; 0]);
+}
+
 /// A rule that needs strict priority and data in several queues.
 fn only_under_strict(policy: &str, part: &str) {
     let has = |scheduling: &str, tagging: &str, priorities: &[u8]| {

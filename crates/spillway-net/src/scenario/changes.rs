@@ -175,6 +175,28 @@ impl Scenario {
         Ok(())
     }
 
+    /// What events set of sharing policies: the event and the path, the tier's index, the key, and the
+    /// value, which is the whole list where only an element is set.
+    pub(super) fn sharing_changes(&self) -> Result<Vec<(String, usize, String, Value)>> {
+        let (mut changed, mut found) = (Changed::default(), Vec::new());
+        for of_moment in self.changes.chunk_by(|one, next| one.at == next.at) {
+            let numbers: Vec<_> = of_moment.iter().map(Change::number).collect();
+            changed.set(self, &numbers)?;
+            for change in of_moment.iter().filter(|change| change.key.contains("sharing.")) {
+                let Target { room, switches, port, key, .. } = self.target(&change.key)?;
+                for switch in switches {
+                    let value = changed.0[&(room, switch, port)].0[key].clone();
+                    let path = format!("{}: {}", change.event, change.key);
+                    let new = (path, self.tier_of(switch), key.to_string(), value);
+                    if found.last() != Some(&new) {
+                        found.push(new);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The policies for this place, which the present ones adopt.
     fn fresh(&self, (room, switch, port): Place, changed: &Changed) -> Vec<Fresh> {
         let (_, params) = &changed.0[&(room, switch, port)];

@@ -4,7 +4,7 @@ mod models;
 
 use self::models::foreign_models;
 use super::routing::Spreading;
-use super::{Scenario, TierSettings};
+use super::{Result, Scenario, TierSettings};
 use spillway_settings::{Table, Value};
 use spillway_switch::Policy;
 use spillway_switch::aqm::Pred;
@@ -16,7 +16,7 @@ use spillway_transport::Transport;
 use std::collections::BTreeSet;
 
 /// All of these warnings.
-pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+pub(super) fn warnings(scenario: &Scenario) -> Result<Vec<String>> {
     let mut told: Vec<String> = Vec::new();
     for tier in &scenario.tiers {
         let place = Place::of(scenario, tier);
@@ -30,8 +30,9 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         found.retain(|text| !told.contains(text));
         told.extend(found);
     }
+    told.extend(changed_numbers_for_acks(scenario)?);
     told.extend(protection(scenario));
-    told
+    Ok(told)
 }
 
 /// Warnings if important packets are tagged and no switch looks, or the other way round, and if an
@@ -112,50 +113,95 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Warnings about lists by queue class in which the number for acks holds for data as well. A list
-/// of more than two numbers that has one for every class of data is taken as meant.
+/// Warnings about lists by queue class in which a number that is meant for acks holds for data.
 fn numbers_for_acks(place: &Place, scenario: &Scenario) -> Vec<String> {
-    let (acks, queues) = (place.tier.settings.ack_queue, place.tier.settings.queues_per_port);
-    let has_roles = scenario.shares_ack_queues || place.tier.settings.data_queue == acks;
-    if queues == 1 || !place.data.contains(&acks) {
-        return Vec::new();
-    }
     // What lists mean to a policy from outside is not known.
     let outside = [
         ("sharing", matches!(place.tier.sharing().1, SharingParams::Extension(_))),
         ("scheduling", matches!(place.tier.scheduling().1, SchedulingParams::Extension(_))),
     ];
-    let last = place.data.last().map_or(0, |&class| usize::from(class));
     let mut found = Vec::new();
     for (key, _) in outside.into_iter().filter(|(_, is_outside)| !is_outside) {
         let (path, parameters) = place.policy(key);
         for (key, value) in parameters {
-            let Some(list) = numbers(value) else { continue };
-            let of_acks = list[usize::from(acks).min(list.len() - 1)];
-            let is_by_class = list.len() > 2.max(last);
-            if is_by_class || list.iter().all(|&number| number == of_acks) {
-                continue;
-            }
-            let mut more = String::new();
-            if has_roles {
-                let others = (0..).zip(&list).filter(|(class, _)| *class != acks);
-                let others: Vec<String> = others.map(|(_, number)| number.to_string()).collect();
-                let data = match &others[..] {
-                    [one] => one.clone(),
-                    several => format!("[{}]", several.join(", ")),
-                };
-                more += &format!("write {key} = {{ data = {data} }}, or ");
-            }
-            if list.len() < queues as usize {
-                more += &format!("write one number for each of the {queues} queue classes, or ");
-            }
-            found.push(format!(
-                "{path}.{key}: data wait with acks in queue class {acks}, so {of_acks} holds for \
-                 these data as well as for acks; {more}let acks wait apart from data"
-            ));
+            let text = number_for_acks(place, scenario, key, value, true);
+            found.extend(text.map(|text| format!("{path}.{key}: {text}")));
         }
     }
     found
+}
+
+/// As `numbers_for_acks`, for the values that events set, which take no table.
+fn changed_numbers_for_acks(scenario: &Scenario) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for (path, tier, key, value) in scenario.sharing_changes()? {
+        let place = Place::of(scenario, &scenario.tiers[tier]);
+        let text = number_for_acks(&place, scenario, &key, &value, false);
+        found.extend(text.map(|text| format!("{path}: {text}")));
+    }
+    Ok(found)
+}
+
+/// How much larger than all others the first number of a list must be to be meant for acks.
+const MEANT_FOR_ACKS: f64 = 16.0;
+
+/// The warning about a list, if one is due. A list of more than two numbers that has one for every
+/// class of data is taken as meant, unless its first number is far larger than all others.
+fn number_for_acks(
+    place: &Place,
+    scenario: &Scenario,
+    key: &str,
+    value: &Value,
+    takes_roles: bool,
+) -> Option<String> {
+    let list = numbers(value)?;
+    let (acks, queues) = (place.tier.settings.ack_queue, place.tier.settings.queues_per_port);
+    let is_shared = place.data.contains(&acks);
+    let last = place.data.last().map_or(0, |&class| usize::from(class));
+    let of_acks = usize::from(acks).min(list.len() - 1);
+    let is_short = list.len() <= 2.max(last) && list.iter().any(|&n| n != list[of_acks]);
+    let most = list[1..].iter().fold(f64::MIN, |most, &number| most.max(number));
+    let is_far = list.len() > 1 && list[0] >= MEANT_FOR_ACKS * most && place.data.contains(&0);
+    if queues == 1 || !(is_far || is_shared && is_short) {
+        return None;
+    }
+    let (held, problem) = if is_far && acks != 0 {
+        let text = format!(
+            "data wait in queue class 0, and acks in {acks}, so {} holds for data",
+            list[0]
+        );
+        (0, text)
+    } else {
+        let text = format!(
+            "data wait with acks in queue class {acks}, so {} holds for these data as well as for acks",
+            list[of_acks]
+        );
+        (of_acks, text)
+    };
+    let others = (0..).zip(&list).filter(|(place, _)| *place != held);
+    let mut others: Vec<String> = others.map(|(_, number)| number.to_string()).collect();
+    if others.iter().all(|number| *number == others[0]) {
+        others.truncate(1);
+    }
+    let data = match &others[..] {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let mut ways = Vec::new();
+    if takes_roles && (scenario.shares_ack_queues || place.tier.settings.data_queue == acks) {
+        ways.push(format!("write {key} = {{ data = {data} }}"));
+    } else if takes_roles && !is_shared {
+        ways.push(format!("write {key} = {{ acks = {}, data = {data} }}", list[held]));
+    } else if !is_shared {
+        ways.push("write its numbers in the order of queue classes".into());
+    }
+    if list.len() < queues as usize {
+        ways.push(format!("write one number for each of the {queues} queue classes"));
+    }
+    if is_shared {
+        ways.push("let acks wait apart from data".into());
+    }
+    Some(format!("{problem}; {}", ways.join(", or ")))
 }
 
 /// The numbers of a list; `None` for other values.

@@ -22,7 +22,8 @@
 //! Thresholds are those of queues, so a port whose flows are spread over several queues, by a
 //! tagger or by their priorities, may hold several times as much. `alpha = [64, 0.5]` is meant for
 //! acks in queue 0, and data elsewhere. Where data share the queue of acks, as the best level of a
-//! tagger with `acks = "with-first"` does, these data have 64 too; a run warns of this.
+//! tagger with `acks = "with-first"` does, or queue 0 while acks wait elsewhere, these data have 64
+//! too; a run warns of this.
 //! docs/scenario/switch.md says how lists are written there.
 //!
 //! # Validation

@@ -118,7 +118,7 @@ impl Scenario {
         };
         scenario.check_changes(0, Changed::default())?;
         scenario.name_tiers_of_changes();
-        let told = composition::warnings(&scenario);
+        let told = composition::warnings(&scenario)?;
         scenario.warnings.extend(told);
         Ok(scenario)
     }
