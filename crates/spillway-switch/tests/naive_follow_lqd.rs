@@ -292,11 +292,13 @@ const WEIGHTS: [u64; 2] = [1, 3];
 /// What was known when Credence was last judged, and what came of it.
 #[derive(Clone, Debug, Default)]
 struct Judged {
-    arrivals: usize,
-    /// What LQD had lost and sent by then, and what was lost here since.
-    lost: i64,
-    sent: i64,
+    /// The packets that were lost here and not by LQD by then, and those tested since.
+    regret: i64,
+    tested: usize,
+    /// The packets that were lost here for another reason than a prediction, and whether any was lost
+    /// since this was last looked at.
     own_lost: i64,
+    has_lost: bool,
     is_followed: bool,
     /// The regret when Credence was last followed, and when it was not.
     with: f64,
@@ -399,6 +401,8 @@ impl<'a> Follower<'a> {
             ("oracle_accepts", None)
         };
         self.counts.count(by, true);
+        let is_tested = !["buffer_full", "exempt", "safeguard"].contains(&by);
+        self.judged.tested += usize::from(is_tested);
         if by.starts_with("oracle") {
             self.counts.count("oracle_flips", flips);
             self.said.push((number, drops));
@@ -421,23 +425,28 @@ impl<'a> Follower<'a> {
         [(true, true), (true, false), (false, false), (false, true)].map(of)
     }
 
-    /// After every window of arrivals, what was lost here and by LQD tells whether Credence is
-    /// followed.
+    /// After every window of tested packets, or as soon as too much is lost, what was lost here and not
+    /// by LQD tells whether Credence is followed.
     fn judge(&mut self) {
         let Some(Oracle { trust: Some(trust), .. }) = &self.setup.keys.oracle else { return };
+        let [right, wrong, ..] = self.cells();
         let judged = &mut self.judged;
-        if self.lqd.dropped.len() - judged.arrivals < trust.window {
+        let is_over = judged.tested == trust.window;
+        if !(is_over || judged.is_followed && judged.has_lost) {
             return;
         }
-        let by_lqd = |is_dropped| {
-            self.lqd.dropped.iter().filter(|dropped| **dropped == Some(is_dropped)).count() as i64
-        };
-        let (lost, sent) = (by_lqd(true), by_lqd(false));
-        let more = judged.own_lost - (lost - judged.lost);
-        let regret = more as f64 / (sent - judged.sent).max(1) as f64;
-        judged.arrivals = self.lqd.dropped.len();
-        (judged.lost, judged.sent, judged.own_lost) = (lost, sent, 0);
-        let is_small = regret <= trust.regret.unwrap_or(0.005);
+        judged.has_lost = false;
+        let dropped = self.lqd.dropped.iter().filter(|dropped| **dropped == Some(true)).count();
+        let total = judged.own_lost + wrong as i64 - (dropped - right) as i64;
+        let more = (total - judged.regret) as f64;
+        let limit = trust.regret.unwrap_or(0.005);
+        if !is_over && more <= limit.max(judged.without.unwrap_or(0.0)) * trust.window as f64 {
+            return;
+        }
+        self.counts.count("a window ends early", !is_over);
+        let regret = more / judged.tested.max(1) as f64;
+        (judged.regret, judged.tested) = (total, 0);
+        let is_small = regret <= limit;
         if judged.is_followed {
             judged.with = regret;
             judged.windows += 1;
@@ -514,7 +523,9 @@ impl Naive for Follower<'_> {
             Some(oracle) => self.ask(oracle, arrival, threshold, queues),
         };
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, threshold);
-        self.judged.own_lost += i64::from(expected.is_some());
+        let is_predicted = expected == Some(DropReason::Predicted);
+        self.judged.own_lost += i64::from(expected.is_some() && !is_predicted);
+        self.judged.has_lost |= expected.is_some();
 
         let length = queues.bytes(queue) + size;
         let is_tested = !self.setup.is_exempt(queue);
@@ -642,7 +653,7 @@ fn the_cases_fill_the_virtual_buffer_too() {
         let counts = compare(&setup, &steps).unwrap();
         totals.entry(setup.keys.id()).or_default().add(counts);
     });
-    for (id, kinds) in [("followlqd", 20), ("credence", 46)] {
+    for (id, kinds) in [("followlqd", 20), ("credence", 47)] {
         let total = &totals[id];
         assert_eq!(total.0.len(), kinds, "{id}: {total:?}");
         // Lengths seldom differ by one byte.

@@ -3,7 +3,7 @@
 
 use super::super::dynamic_thresholds::DynamicThresholdsParams;
 use super::super::harmonic::HarmonicParams;
-use super::super::shadow::Truth;
+use super::super::shadow::{Prediction, Truth};
 use super::super::{DynamicThresholds, Harmonic, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
@@ -30,12 +30,14 @@ pub(super) struct Trust {
     window: u32,
     most: f64,
     fallback: Fallback,
-    /// Arrivals until the next judgement.
-    left: u32,
-    /// Packets lost in this window.
+    /// Packets tested in this window.
+    tested: u32,
+    /// Packets lost in all, but for those of which a drop was predicted.
     lost: u64,
-    /// Packets that the virtual LQD had lost and sent by the last judgement.
-    before: [u64; 2],
+    /// Whether packets were lost since regret was last looked at.
+    has_lost: bool,
+    /// The packets that were lost here and not by the virtual LQD by the last judgement.
+    before: i64,
     is_followed: bool,
     /// The regret of the last window in which Credence was followed, and of that in which it was
     /// not, unless that was too long ago.
@@ -72,9 +74,9 @@ impl TrustParams {
             section.needs("trust = \"regret\"", &Self::KEYS)?;
             return Ok(None);
         }
-        let meaning = "the number of arrivals after each of which the regret is judged";
-        let window = section.integer(window, 10_000, 1..=u64::from(u32::MAX), meaning)? as u32;
-        let meaning = "the greatest regret, as a share of the packets that LQD sends";
+        let meaning = "the number of tested packets after which the regret is judged";
+        let window = section.integer(window, 1_000, 1..=u64::from(u32::MAX), meaning)? as u32;
+        let meaning = "the greatest regret, as a share of the tested packets";
         let most = section.number(regret, 0.005, Range::NotNegative, meaning)?;
         let meaning = "what decides while Credence is not followed";
         let kinds = [(DynamicThresholds::ID, true), (Harmonic::ID, false)];
@@ -103,9 +105,10 @@ impl Trust {
                     Fallback::Harmonic(Box::new(Harmonic::new(params, environment)))
                 }
             },
-            left: params.window,
+            tested: 0,
             lost: 0,
-            before: [0; 2],
+            has_lost: false,
+            before: 0,
             is_followed: true,
             followed: 0.0,
             not_followed: None,
@@ -115,21 +118,35 @@ impl Trust {
         }
     }
 
-    /// A packet is lost: an arrival, or one that was pushed out.
-    pub fn lost(&mut self) {
-        self.lost += 1;
+    /// A packet is lost.
+    pub fn lost(&mut self, is_predicted: bool) {
+        self.lost += u64::from(!is_predicted);
+        self.has_lost = true;
     }
 
     /// A packet has arrived. `truth`, what has become of the packets before it under LQD, is asked
-    /// for at the end of a window.
+    /// for at the end of a window, and earlier after a loss.
     pub fn arrived(&mut self, truth: impl FnOnce() -> Truth) {
-        if self.left == 0 {
-            let now = truth().totals();
-            let [dropped, sent] = [0, 1].map(|at| (now[at] - self.before[at]) as f64);
-            self.judge((self.lost as f64 - dropped) / sent.max(1.0));
-            (self.before, self.lost, self.left) = (now, 0, self.window);
+        let is_over = self.tested == self.window;
+        if !(is_over || self.is_followed && self.has_lost) {
+            return;
         }
-        self.left -= 1;
+        self.has_lost = false;
+        let total = self.regret(truth());
+        let regret = (total - self.before) as f64;
+        let most = self.most.max(self.not_followed.unwrap_or(0.0));
+        if is_over || regret > most * f64::from(self.window) {
+            self.judge(regret / f64::from(self.tested.max(1)));
+            (self.before, self.tested) = (total, 0);
+        }
+    }
+
+    /// The packets that were lost here and not by LQD. One that was refused because LQD was predicted
+    /// to drop it counts when LQD has sent it.
+    fn regret(&self, truth: Truth) -> i64 {
+        let [dropped, _] = truth.totals();
+        let [right, wrong] = [true, false].map(|of| truth.of(Prediction::Drop, of));
+        (self.lost + wrong) as i64 - (dropped - right) as i64
     }
 
     /// Chooses for the next window, after one with this regret.
@@ -156,8 +173,9 @@ impl Trust {
         }
     }
 
-    /// What the fallback decides about an arrival; `None` while Credence is followed.
+    /// A packet is tested. What the fallback decides about it; `None` while Credence is followed.
     pub fn instead(&mut self, arrival: &Arrival, buffer: &Buffer) -> Option<Admission> {
+        self.tested += 1;
         if self.is_followed {
             return None;
         }
@@ -174,13 +192,18 @@ mod tests {
     use super::super::super::shadow::{Ledger, Prediction};
     use super::*;
 
+    fn trust(more: &str) -> Trust {
+        let environment = Environment::example(2);
+        let text = format!("trust = \"regret\"\ntrust_window = 12\n{more}");
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let params = TrustParams::read(&mut section, None, &environment).unwrap().unwrap();
+        Trust::new(&params, &environment)
+    }
+
     /// The regret of each window, and whether the rule is followed in the next one.
     #[test]
     fn the_rule_is_tried_again_later_and_later() {
-        let environment = Environment::example(2);
-        let mut section = Section::new("sharing", "trust = \"regret\"".parse().unwrap());
-        let params = TrustParams::read(&mut section, None, &environment).unwrap().unwrap();
-        let mut trust = Trust::new(&params, &environment);
+        let mut trust = trust("");
         let windows = [
             (0.005, true),
             (0.5, false),
@@ -211,23 +234,49 @@ mod tests {
         }
     }
 
-    /// Of 12 arrivals LQD drops one and sends 10; here 3 are lost. 3 - 1 of 10 is 0.2.
+    /// Of 12 packets 4 are lost. LQD sends two of them, of one of which a drop was predicted; it drops
+    /// a third, and one that is admitted; and the predicted drop of the fourth is not decided yet: (2 +
+    /// 1) - (1 + 1) = 1 of 12.
     #[test]
-    fn regret_is_what_lqd_would_not_have_lost() {
-        for (most, is_followed) in [("0.2", true), ("0.19", false)] {
-            let environment = Environment::example(2);
-            let text = format!("trust = \"regret\"\ntrust_window = 12\ntrust_regret = {most}");
-            let mut section = Section::new("sharing", text.parse().unwrap());
-            let params = TrustParams::read(&mut section, None, &environment).unwrap().unwrap();
-            let mut trust = Trust::new(&params, &environment);
+    fn regret_is_what_lqd_has_not_lost() {
+        for (most, is_followed) in [(1, true), (0, false)] {
+            let mut trust = trust(&format!("trust_regret = {:?}", f64::from(most) / 12.0));
+            (0..12).for_each(|_| trust.tested += 1);
+            for is_predicted in [true, true, false, false] {
+                trust.lost(is_predicted);
+            }
             let mut truth = Truth::default();
-            for arrival in 0..12 {
-                trust.arrived(|| unreachable!("the window is not over"));
-                (arrival < 3).then(|| trust.lost());
-                (arrival < 11).then(|| truth.learn(Prediction::None, arrival == 0));
+            truth.learn(Prediction::Drop, false);
+            for (is_dropped, n) in [(false, 9), (true, 2)] {
+                (0..n).for_each(|_| truth.learn(Prediction::None, is_dropped));
             }
             trust.arrived(|| truth);
-            assert_eq!(trust.is_followed, is_followed);
+            assert_eq!((trust.is_followed, trust.tested, trust.before), (is_followed, 0, 1));
         }
+    }
+
+    /// More than 0.25 x 12 = 3 wrong drops are too many, however few packets were tested, unless the
+    /// fallback has lost as much before.
+    #[test]
+    fn a_window_ends_when_too_much_is_lost() {
+        let mut trust = trust("trust_regret = 0.25");
+        let mut truth = Truth::default();
+        let mut one_more = |trust: &mut Trust| {
+            trust.tested += 1;
+            trust.lost(true);
+            truth.learn(Prediction::Drop, false);
+            trust.arrived(|| truth);
+            trust.arrived(|| unreachable!("nothing was lost since"));
+            trust.is_followed
+        };
+        assert_eq!([0; 4].map(|_| one_more(&mut trust)), [true, true, true, false]);
+        assert_eq!((trust.tested, trust.before, trust.followed), (0, 4, 1.0));
+        trust.judge(0.5);
+        trust.judge(0.5);
+        // 0.5 x 12 = 6.
+        assert_eq!(
+            [0; 7].map(|_| one_more(&mut trust)),
+            [true, true, true, true, true, true, false]
+        );
     }
 }
