@@ -125,4 +125,10 @@ BURST = Factor(
     ("traffic.incast.burst",),
     {"128KB": ("128KB",), "256KB": ("256KB",), "512KB": ("512KB",)},
 )
+PROTECTION = Factor(
+    "protection",
+    ("transport.protection", "switch.unimportant_limit"),
+    {"none": ("none", "20%"), "tlt, 9%": ("tlt", "9%"), "tlt, 20%": ("tlt", "20%")},
+)
+"""Packets whose loss would cost a timeout, and how much of the others a port holds beside them."""
 FACTORIAL = (SHARING, AQM, LEVELS, RTO, LOAD, BUFFER)

@@ -35,7 +35,6 @@ METRICS: Mapping[str, Metric] = {
     "mean": Metric("all.mean", "mean slowdown"),
     "on time": Metric("all.on_time.mean", "mean of those without a timeout"),
     "short": Metric("short.on_time.p99", "short flows' p99 without a timeout"),
-    "incast": Metric("incast.on_time.mean", "incast flows' mean without a timeout"),
     "long": Metric("long.mean", "long flows' mean"),
     "goodput": Metric("goodput_gbps", "goodput, Gbps"),
     "lost": Metric("lost", "packets lost"),

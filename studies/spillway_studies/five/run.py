@@ -60,6 +60,15 @@ SERIES: Mapping[str, Sequence[Factor]] = {
         factors.BUFFER.only(("5.12KB",)),
         factors.BURST,
     ),
+    "protection": (
+        factors.SHARING.only(("dt", "lqd", "cbm", "occamy")),
+        factors.AQM.only(("ecn", "pred")),
+        factors.LEVELS.only(("one, rack", "one, counting", "qclimb, rack", "qclimb, counting")),
+        factors.RTO.only(("10ms",)),
+        factors.LOAD.only(("80%",)),
+        factors.BUFFER.only(("5.12KB",)),
+        factors.PROTECTION,
+    ),
     "codel": (
         factors.SHARING.only(("dt", "lqd", "credence")),
         factors.CODEL,

@@ -26,7 +26,8 @@ def told(values: Iterable[float], shown: Callable[[float], str] = number) -> str
     """The mean over seeds, and half of its 95% interval by Student's t."""
     found = [float(each) for each in values]
     half = half_interval(found)
-    return shown(float(np.mean(found))) + (f" ± {shown(half)}" if half is not None else "")
+    mean = shown(float(np.mean(found)))
+    return mean if half is None else f"{mean} ± {shown(half).lstrip('+')}"
 
 
 def _table(found: Cube, shown: Callable[[Floats], str] = told) -> str:
@@ -50,20 +51,22 @@ def cells(series: str, options: Mapping[str, str]) -> str:
 
 
 def _where(options: Mapping[str, str]) -> dict[str, str]:
-    factors = (*SCHEME, *CONTEXT, "burst")
+    factors = (*SCHEME, *CONTEXT, "burst", "protection")
     return {name: level for name, level in options.items() if name in factors}
 
 
 def by_level(series: str, options: Mapping[str, str]) -> str:
     """Packets lost at a tier, or bytes in its queues, by level of priority."""
     tier, of = options["tier"], options["of"]
+    where = {name: level for name, level in _where(options).items() if name != "sharing"}
     found = [
-        kept.cube(series, f"{tier}.{level}.{of}").where(_where(options)).over(["sharing"])
-        for level in LEVELS
+        kept.cube(series, f"{tier}.{level}.{of}").where(where).over(["sharing"]) for level in LEVELS
     ]
     levels = tuple("acks" if level == 0 else f"level {level}" for level in LEVELS)
     values = np.stack([each.values for each in found], axis=1)
-    factors = {**found[0].factors, "level": levels}
+    policies = options["sharing"].split("; ")
+    values = values[[list(found[0].factors["sharing"]).index(each) for each in policies]]
+    factors = {"sharing": policies, "level": levels}
     return _table(Cube(factors, values), lambda seeds: number(float(seeds.mean())))
 
 
@@ -86,6 +89,27 @@ def of_shares(series: str, options: Mapping[str, str]) -> str:
             [" x ".join(term), *(told(found[term], percent) for found in every.values())]
             for term in terms
         ),
+    )
+
+
+def of_effects(series: str, options: Mapping[str, str]) -> str:
+    """Each level's mean over all else: as a ratio to the mean of all, or less that."""
+    metrics = options["metrics"].split(", ")
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name in metrics:
+        whole = kept.metric(series, name)
+        for factor in whole.factors:
+            own = whole.over([factor])
+            middle = own.values.mean(axis=0)
+            for level, values in zip(own.factors[factor], own.values, strict=True):
+                row = rows.setdefault((factor, level), [])
+                if name == TIMEOUTS:
+                    row.append(told(values - middle, "{:+.1f}".format))
+                else:
+                    row.append(told(values / middle, "{:.2f}".format))
+    return markdown(
+        ["", *(METRICS[name].title for name in metrics)],
+        ([f"{factor} {level}", *row] for (factor, level), row in rows.items()),
     )
 
 
@@ -154,6 +178,7 @@ TABLES: Mapping[str, Callable[[str, Mapping[str, str]], str]] = {
     "cells": cells,
     "by level": by_level,
     "shares": of_shares,
+    "effects": of_effects,
     "pairs": of_pairs,
     "against": against,
     "series": of_series,

@@ -14,7 +14,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::spillway.base.errors.ScenarioWa
 # What is run -------------------------------------------------------------------------------------
 
 
-EXPECTED = {"factorial": 1512, "aqms": 360, "variants": 204, "bursts": 96, "codel": 18}
+EXPECTED = {
+    "factorial": 1512,
+    "aqms": 360,
+    "variants": 204,
+    "bursts": 96,
+    "protection": 96,
+    "codel": 18,
+}
 
 
 def test_every_combination_has_a_number_of_its_own():
@@ -134,6 +141,15 @@ def test_interactions_by_hand():
     # Seed 2: the ratio of ratios is (2 x 8) / (2 x 4), of which each cell has the fourth root.
     ratios = interaction(Cube(FACTORS, VALUES), as_logarithm=True).values[..., 1]
     assert ratios[0, 0] == pytest.approx(2**0.25) and ratios[0, 1] == pytest.approx(2**-0.25)
+
+
+def test_effects_of_levels_by_hand(monkeypatch):
+    monkeypatch.setattr(kept, "metric", lambda *_: Cube(FACTORS, VALUES))
+    text = tables.block("any", {"table": "effects", "metrics": "mean, timeouts"}).splitlines()
+    # DT has 2 and 2 of means 4 and 4; no AQM has 7 and 5.
+    assert text[2] == "| sharing dt | 0.50 ± 0.00 | -2.0 ± 0.0 |"
+    half = 12.706 * 0.5
+    assert text[5] == f"| aqm none | 1.50 ± {half / 2:.2f} | +2.0 ± {2 * half:.1f} |"
 
 
 def test_a_mean_with_its_interval():
