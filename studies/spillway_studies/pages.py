@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from spillway.show.drawing import svg
 from spillway_studies import catalogue
 from spillway_studies.aqms import tables as aqms_tables
+from spillway_studies.arena import tables as arena
 from spillway_studies.claims import Drawing, blocks, side_by_side
 from spillway_studies.claims.blocks import Block
 from spillway_studies.claims.write import Published, UnpublishedError, place
@@ -78,7 +79,8 @@ def expanded(text: str, images: Path, link: str) -> str:
             told.add(found.size)
             return f"{note}{size}{found.text}"
         title, drawing = found
-        file = re.sub(r"[^a-z0-9]+", "-", f"{name}-{kind}".lower())
+        parts = [name, *([options["of"]] if "of" in options else []), kind]
+        file = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower())
         images.mkdir(parents=True, exist_ok=True)
         if isinstance(drawing, Path):
             file = f"{file}{drawing.suffix}"
@@ -149,6 +151,7 @@ def _tuned(name: str, options: Mapping[str, str]) -> str | Drawn:
 
 
 KINDS: Mapping[str, Callable[[str, Mapping[str, str]], str | Block | Drawn | Printed]] = {
+    "arena": arena.block,
     "claims": _figure(blocks.claims, "claims"),
     "choices": _figure(blocks.choices, "claims"),
     "five": five.block,

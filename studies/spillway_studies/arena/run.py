@@ -31,7 +31,7 @@ ARENAS: Mapping[str, Mapping[str, Any]] = {
         "runs": "all",
         "packets": 1_000_000,
     },
-    "anything": {},
+    "anything": {"packets": 100_000, "seeds": "1..2"},
 }
 """What each arena is asked, beside the defaults of `spillway.arena`."""
 NUMBERS = ("rank.all.p99", "timeouts", "without_timeout.all.mean", "goodput_gbps.all", "run.cpu_s")
