@@ -61,6 +61,7 @@ def test_aqms_hear_of_its_turns(kind):
     assert summary["marks"] > 0
 
 
+@pytest.mark.filterwarnings("ignore:.*FollowLQD pushes nothing out")
 @pytest.mark.parametrize("kind", OWN)
 def test_a_simulated_switch_is_served_by_a_copy(kind):
     source, assignments = LOADED["tiny"]

@@ -73,6 +73,7 @@ PACKET_LEVEL = [figure for figure in EVERY if isinstance(figure.measure, Run)]
 # under strict priority.
 @pytest.mark.filterwarnings("ignore:.*it was trained (where|with)")
 @pytest.mark.filterwarnings("ignore:.*CBM drops packets that have waited for long")
+@pytest.mark.filterwarnings("ignore:.*PRED is not by queue")
 @pytest.mark.filterwarnings('ignore:.*routing.kind = "spray" lets them overtake')
 @pytest.mark.filterwarnings("ignore:.*by its tagger later packets of a flow overtake")
 @pytest.mark.parametrize("figure", PACKET_LEVEL, ids=[figure.name for figure in PACKET_LEVEL])

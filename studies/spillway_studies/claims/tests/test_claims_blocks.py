@@ -531,7 +531,7 @@ def check(kind, name, options):
     elif kind == "tuned":
         assert name in pages.tuned.NETWORKS
         assert options in ({"table": "plot"}, {"table": "policies"})
-    elif kind == "five":
+    elif kind in ("arena", "five"):
         assert pages.KINDS[kind](name, options)
     elif kind == "validation":
         assert [*options] == ["table"] and options["table"] in references.TABLES[name]

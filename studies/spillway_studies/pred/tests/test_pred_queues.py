@@ -348,6 +348,7 @@ def test_panels_have_a_line_for_each_scheme_or_seed():
     assert [text.get_text() for text in legend.get_texts()] == ["seed 1", "seed 2"]
 
 
+@pytest.mark.filterwarnings("ignore:.*PRED is not by queue")
 @pytest.mark.parametrize("figure", pred.QUEUES, ids=lambda figure: figure.name)
 def test_a_figure_s_metrics_are_numbers_of_its_runs(figure):
     """Of a run of the last scheme that is cut short, but for those that need more of it."""
