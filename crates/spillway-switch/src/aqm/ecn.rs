@@ -23,7 +23,7 @@
 //! K is that of a queue, so a port with eight levels may hold eight times as much unmarked. `scope
 //! = "port"` judges its queues as one, but marks packets of good levels for what waits in worse
 //! ones. In `five` at 80% load, with LQD, RACK and PIAS's levels, about 25,000 packets are lost by
-//! queue, and 5,000 by port (K = 65 packets; studies/spillway_studies/five/paper.md, with the
+//! queue, and 4,500 by port (K = 65 packets; studies/spillway_studies/five/paper.md, with the
 //! smaller buffer and timeouts of 10 ms). The AQM is asked before the sharing policy. Where that
 //! refuses queues of less than K, packets are lost before any is marked; a warning only compares K
 //! with the buffer and `queue_limit`.

@@ -8,7 +8,7 @@
 //! `occamy`, or `credence` with `push_out`) or loses what is late (`cbm`). AQMs that go by time
 //! mark it for others. Policies that take a port for one queue are warned of
 //! (docs/scenario/switch.md). Timers of a sender may expire though nothing is lost: in `five`, with
-//! PIAS, LQD and RACK, 7% of flows have a timeout if the least is 1 ms, and 1.4% if it is 10 ms
+//! PIAS, LQD and RACK, 7% of flows have a timeout if the least is 1 ms, and 1.5% if it is 10 ms
 //! (studies/spillway_studies/five/paper.md). While a pause frame stops a queue, worse ones send.
 
 use super::{Head, Scheduling};

@@ -22,8 +22,8 @@
 //! # In composition
 //! It is made for taggers that let packets overtake. But the last packets of each level have none
 //! of their level behind them, so where policies refuse bursts or push out tails, timeouts are left
-//! to show it: in `five`, with QCLIMB, 15% of flows have one under `dt` and 7% under `lqd`, with
-//! `rack` 2.6% and 2.5% (studies/spillway_studies/five/paper.md). Each packet needs an ack of its
+//! to show it: in `five`, with QCLIMB, 15% of flows have one under `dt` and 8% under `lqd`, with
+//! `rack` 2.8% and 2.7% (studies/spillway_studies/five/paper.md). Each packet needs an ack of its
 //! own, so `ack_every` above 1 and `offload` are refused.
 
 use super::orders::Orders;
