@@ -6,20 +6,17 @@ The same command goes on after an interruption. `results` gets the summary of ea
 for every run.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import spillway
 from spillway.base.documents import write_json
 from spillway.base.folder import whole_file
 from spillway.contest.arena import Arena
 from spillway.contest.factors import KEYS, OWN
+from spillway_studies.claims.series import keep, parser_of
 
 KEPT = Path(__file__).resolve().parent / "results"
 ARENAS: Mapping[str, Mapping[str, Any]] = {
@@ -38,44 +35,30 @@ NUMBERS = ("rank.all.p99", "timeouts", "without_timeout.all.mean", "goodput_gbps
 """The numbers of a run that are kept."""
 
 
-def keep(name: str, found: Arena) -> None:
+def keep_all(name: str, found: Arena) -> None:
     """Keeps what the page tells of an arena."""
     names = ["scenario", "context", *KEYS, "seed", *NUMBERS]
     runs = found.runs.select([each for each in names if each in found.runs.column_names])
-    single = [
-        field.with_type(pa.float32()) if pa.types.is_floating(field.type) else field
-        for field in runs.schema
-    ]
-    KEPT.mkdir(exist_ok=True)
-    with whole_file(KEPT / f"{name}.parquet") as partial:
-        pq.write_table(runs.cast(pa.schema(single)), partial, compression="zstd")
+    keep(runs, KEPT / f"{name}.parquet")
     with whole_file(KEPT / f"{name}.json") as partial:
         write_json(partial, found.summary)
 
 
 def main() -> None:
     """Runs what is asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("arenas", nargs="*", metavar="ARENA", help=", ".join(ARENAS))
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser = parser_of(__doc__, "arena", ARENAS)
     parser.add_argument("--packets", type=int, help="of each scenario, for a trial")
     asked = parser.parse_args()
-    for name in asked.arenas:
-        if name not in ARENAS:
-            parser.error(f"there is no arena {name!r}; valid here: {', '.join(ARENAS)}")
     trial = {} if asked.packets is None else {"packets": asked.packets}
     asked.folder.mkdir(parents=True, exist_ok=True)
-    for name in asked.arenas or ARENAS:
+    for name in asked.names or ARENAS:
         found = spillway.arena(
             **{**ARENAS[name], **trial},
             out=asked.folder / name,
             jobs=asked.jobs,
             say=lambda line: sys.stderr.write(f"{line}\n"),
         )
-        keep(name, found)
+        keep_all(name, found)
         sys.stderr.write(f"{found.answer}\n")
 
 

@@ -7,7 +7,6 @@ series. The same command goes on after an interruption. Numbers of complete seri
 `results`, a row for every run.
 """
 
-import argparse
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from spillway.experiment.experiment import Experiment
 from spillway.learning.oracle import train
 from spillway.learning.oracle.trace import load
 from spillway.scenario.variants import assigned
+from spillway_studies.claims.series import keep, parser_of
 from spillway_studies.five import factors
 from spillway_studies.five.factors import Factor
 
@@ -152,36 +152,21 @@ def table(series: Experiment, of: Sequence[Factor]) -> pa.Table:
         own = assigned(variant.assignments)
         levels = {factor.name: factor.level(own) for factor in of}
         rows += [{**levels, "seed": seed, **numbers(runs[seed])} for seed in seeds]
-    whole = pa.Table.from_pylist(rows)
-    single = [
-        field.with_type(pa.float32()) if pa.types.is_floating(field.type) else field
-        for field in whole.schema
-    ]
-    return whole.cast(pa.schema(single))
+    return pa.Table.from_pylist(rows)
 
 
 def main() -> None:
     """Runs what is asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("series", nargs="*", metavar="SERIES", help=", ".join(SERIES))
+    parser = parser_of(__doc__, "series", SERIES)
     parser.add_argument("--seeds", default=factors.SEEDS)
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     asked = parser.parse_args()
-    for name in asked.series:
-        if name not in SERIES:
-            parser.error(f"there is no series {name!r}; valid here: {', '.join(SERIES)}")
     asked.folder.mkdir(parents=True, exist_ok=True)
     # That parts stand outside what they were made for is what the study is about.
     warnings.simplefilter("ignore", ScenarioWarning)
     learn(asked.folder)
-    for name in asked.series or SERIES:
+    for name in asked.names or SERIES:
         series = experiment(asked.folder, name, asked.seeds).run(jobs=asked.jobs)
-        KEPT.mkdir(exist_ok=True)
-        with whole_file(KEPT / f"{name}.parquet") as partial:
-            pq.write_table(table(series, SERIES[name]), partial, compression="zstd")
+        keep(table(series, SERIES[name]), KEPT / f"{name}.parquet")
         sys.stderr.write(f"{name}: {series.done} runs\n")
 
 

@@ -9,7 +9,6 @@ there, and of which `results` has no numbers yet: what it has is kept, and is re
 anew. With names of networks only these are made.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -27,6 +26,7 @@ from spillway.base.folder import whole_file
 from spillway.base.progress import Progress
 from spillway.base.threads import side_by_side
 from spillway.run.run import prepared, run_to
+from spillway_studies.claims.series import parser_of
 from spillway_studies.claims.side_by_side import Json, Row
 from spillway_studies.comparison.figures import schemes
 
@@ -351,17 +351,8 @@ class Work:
 
 def main() -> None:
     """Makes what is asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("networks", nargs="*", metavar="NETWORK", help=", ".join(NETWORKS))
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    asked = parser.parse_args()
-    for name in asked.networks:
-        if name not in NETWORKS:
-            parser.error(f"there is no network {name!r}; valid here: {', '.join(NETWORKS)}")
-    for name in asked.networks or NETWORKS:
+    asked = parser_of(__doc__, "network", NETWORKS).parse_args()
+    for name in asked.names or NETWORKS:
         Work(NETWORKS[name], asked.folder / name, asked.jobs, _say).make()
 
 
