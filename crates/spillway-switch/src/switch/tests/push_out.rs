@@ -76,6 +76,13 @@ impl Sharing for FirstOut {
     }
 }
 
+/// Sends all that is left, and returns the places of its packets.
+fn all_out<S: Sharing>(switch: &mut Switch<S, AqmPolicy>, packets: &mut Arena) -> Vec<u64> {
+    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, packets));
+    let left: Vec<PacketId> = left.collect();
+    left.iter().map(|&id| packets.contents(id).seq).collect()
+}
+
 /// Packets of these sizes arrive one after the other at a queue of 1000 bytes. Returns, by their
 /// places, those lost for each, and those that leave in the end.
 fn first_out(loses_victims: bool, sizes: &[u32]) -> (Vec<Vec<u64>>, Vec<u64>) {
@@ -88,9 +95,7 @@ fn first_out(loses_victims: bool, sizes: &[u32]) -> (Vec<Vec<u64>>, Vec<u64>) {
         switch.clear_lost();
         assert!(switch.is_consistent(&packets));
     }
-    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, &mut packets));
-    let left: Vec<PacketId> = left.collect();
-    (lost, left.iter().map(|&id| packets.contents(id).seq).collect())
+    (lost, all_out(&mut switch, &mut packets))
 }
 
 #[test]
@@ -144,9 +149,7 @@ fn worst_out(given: &[(u32, u32)]) -> (Vec<u64>, Vec<u64>) {
         switch.clear_lost();
         assert!(switch.is_consistent(&packets));
     }
-    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, &mut packets));
-    let left: Vec<PacketId> = left.collect();
-    (lost, left.iter().map(|&id| packets.contents(id).seq).collect())
+    (lost, all_out(&mut switch, &mut packets))
 }
 
 #[test]
