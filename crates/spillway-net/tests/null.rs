@@ -296,6 +296,29 @@ fn credence_that_pushes_out_and_expects_no_drop_is_lqd() {
     assert!(pushed_out > 100, "{pushed_out} pushed out");
 }
 
+/// Who follows Smartbuf's predictions and nothing else is Smartbuf; its keys may be those of any.
+#[test]
+fn blind_trust_in_smartbuf_is_smartbuf() {
+    for (keys, queues) in [("", ""), ("sigma = 8, record = \"admitted+dropped\"", TWO_QUEUES)] {
+        let mut lost = 0;
+        for (name, scenario) in SCENARIOS {
+            let with = |sharing: &str| {
+                run_with(scenario, &format!("buffer = \"20KB\"\n{queues}\nsharing = {sharing}"))
+            };
+            let smartbuf = with(&format!("{{ kind = \"smartbuf\", {keys} }}"));
+            let blind = with(&format!(
+                "{{ kind = \"blind-trust\", exempt_acks = false, oracle = \"smartbuf\", smartbuf = \
+                 {{ {keys} }} }}"
+            ));
+            assert!(smartbuf.flows == blind.flows, "{name}, {keys}");
+            let drops = |run: &Run| run.counters.drops.iter().sum::<u64>();
+            assert_eq!(drops(&smartbuf), drops(&blind), "{name}, {keys}");
+            lost += drops(&blind);
+        }
+        assert!(lost > 100, "{keys}: {lost} lost");
+    }
+}
+
 #[test]
 fn flows_that_are_not_short_are_held_to_dynamic_thresholds() {
     for (name, scenario) in SCENARIOS {

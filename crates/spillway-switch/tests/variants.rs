@@ -43,6 +43,7 @@ fn a_key_of_another_setting_is_refused() {
         ("credence", "thresholds = \"code\"\ntie = \"x\"", "tie", "thresholds = \"lqd\""),
         ("credence", "thresholds = \"code\"\npush_out = true", "push_out", "thresholds = \"lqd\""),
         ("credence", "trace = \"x\"", "trace", "oracle = \"trace\""),
+        ("credence", "smartbuf = { k = 4 }", "smartbuf", "oracle = \"smartbuf\""),
         ("blind-trust", "drop_probability = 1", "drop_probability", "oracle = \"random\""),
         ("blind-trust", "oracle = \"random\"\nmodel = \"x\"", "model", "oracle = \"forest\""),
     ] {

@@ -32,7 +32,8 @@
 //! With given predictions it makes the same decisions as a second, naive implementation on
 //! thousands of random arrivals (`tests/naive_blind_trust.rs`). In slots, with LQD's own drops as
 //! predictions, it sends packet by packet what LQD sends, and the paper's two examples have the
-//! results that the paper describes (`spillway-slotted/tests/blind_trust.rs`).
+//! results that the paper describes (`spillway-slotted/tests/blind_trust.rs`). With Smartbuf as the
+//! oracle flows are those of Smartbuf (`tests/null.rs` of spillway-net).
 //!
 //! # Cost
 //! A prediction for every arrival; Credence asks for one only while a queue is long.
@@ -78,8 +79,11 @@ impl Policy for BlindTrust {
     const SUMMARY: &'static str = "Blind trust: drop what an oracle predicts that LQD would drop";
     const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, section 2.3.2";
 
-    const VARIANTS: &'static [&'static str] =
-        &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
+    const VARIANTS: &'static [&'static str] = &[
+        "oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"",
+        "oracle = \"random\"",
+        "oracle = \"smartbuf\"",
+    ];
 
     const COST: Option<Cost> = Some(Cost {
         // The averages of a queue and of the buffer, and when they were last updated.
@@ -126,12 +130,20 @@ impl BlindTrust {
 }
 
 impl Watch for BlindTrust {
+    fn watches_queues(&self) -> bool {
+        self.oracle.watches_queues()
+    }
+
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         self.oracle.on_dequeue(now, queue, size, buffer);
     }
 
     fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
         self.oracle.on_release(now, queue, buffer);
+    }
+
+    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.oracle.on_drop(now, queue, size, buffer);
     }
 }
 

@@ -96,8 +96,9 @@
 //!
 //! The oracles are: `forest`, trained on what LQD drops; `trace`, which replays the outcomes that
 //! the same packets had in another run (open loop only; `oracle_unknown` counts packets that the
-//! trace does not have, which are taken as accepted); and three that need no training: one accepts
-//! all packets, one drops all, one is random.
+//! trace does not have, which are taken as accepted); `smartbuf`, which takes for lost what
+//! [Smartbuf](smartbuf.md), with the keys of the table `smartbuf`, would refuse at the real buffer;
+//! and three that need no training: one accepts all packets, one drops all, one is random.
 //!
 //! # In composition
 //! A forest sees the arrival's queue and the buffer, and nothing of the port's other queues, of
@@ -206,6 +207,7 @@ impl Policy for Credence {
     const VARIANTS: &'static [&'static str] = &[
         "oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"",
         "oracle = \"random\"",
+        "oracle = \"smartbuf\"",
         "trust = \"regret\"",
     ];
     const COST: Option<Cost> = Some(Cost {
@@ -416,7 +418,7 @@ impl Credence {
 impl Watch for Credence {
     /// The program lowers its thresholds with every packet that is sent.
     fn watches_queues(&self) -> bool {
-        matches!(self.thresholds, Thresholds::Code(_))
+        matches!(self.thresholds, Thresholds::Code(_)) || self.oracle.watches_queues()
     }
 
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
@@ -428,6 +430,10 @@ impl Watch for Credence {
 
     fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
         self.oracle.on_release(now, queue, buffer);
+    }
+
+    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.oracle.on_drop(now, queue, size, buffer);
     }
 }
 

@@ -9,9 +9,10 @@ mod trained;
 
 pub use models::MODELS;
 
+use super::{Sharing, Smartbuf};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::Environment;
-use crate::policy::Arrival;
+use crate::catalogue::{Environment, Policy};
+use crate::policy::{Admission, Arrival, Watch};
 use recorded::{Recorded, RecordedParams};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
@@ -43,6 +44,8 @@ enum SourceParams {
         /// The probability of a drop, from 0 to 1.
         drop_probability: f64,
     },
+    /// What Smartbuf would refuse.
+    Smartbuf(Box<<Smartbuf as Policy>::Params>),
 }
 
 impl OracleParams {
@@ -73,10 +76,16 @@ impl SourceParams {
         environment: &Environment,
     ) -> Result<SourceParams, SettingsError> {
         let meaning = "who predicts whether LQD would drop a packet";
-        let kinds =
-            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
+        let kinds = [
+            ("forest", 0),
+            ("trace", 1),
+            ("always-accept", 2),
+            ("always-drop", 3),
+            ("random", 4),
+            ("smartbuf", 5),
+        ];
         let chosen = section.choice("oracle", &kinds, meaning)?;
-        let keys = [(0, "model"), (1, "trace"), (4, "drop_probability")];
+        let keys = [(0, "model"), (1, "trace"), (4, "drop_probability"), (5, "smartbuf")];
         for (kind, key) in keys.into_iter().filter(|(kind, _)| *kind != chosen) {
             section.needs(&format!("oracle = {:?}", kinds[kind].0), &[key])?;
         }
@@ -85,6 +94,12 @@ impl SourceParams {
             1 => SourceParams::Recorded(RecordedParams::read(section, environment)?),
             2 => SourceParams::AlwaysAccept,
             3 => SourceParams::AlwaysDrop,
+            5 => {
+                let mut own = section.section("smartbuf")?;
+                let params = Smartbuf::params(&mut own, environment)?;
+                section.put("smartbuf", own.finish()?);
+                SourceParams::Smartbuf(Box::new(params))
+            }
             _ => {
                 let meaning = "with oracle = \"random\", the probability that it predicts a drop";
                 let drop_probability =
@@ -121,6 +136,8 @@ enum Source {
         /// The probability of a drop.
         drop_probability: f64,
     },
+    /// What Smartbuf would refuse of what arrives at the real buffer.
+    Smartbuf(Box<Smartbuf>),
     /// Given predictions, arrival by arrival.
     Predictions {
         /// For every arrival, whether it is lost.
@@ -153,6 +170,11 @@ impl Oracle {
         Oracle { source: Source::Predictions { drops, arrivals: 0 }, ..self }
     }
 
+    /// Whether it must be told of every packet that leaves, even at an idle port.
+    pub fn watches_queues(&self) -> bool {
+        matches!(self.source, Source::Smartbuf(_))
+    }
+
     /// Whether it must be told every packet's flow and first byte before the packet arrives.
     pub fn knows_packets(&self) -> bool {
         matches!(self.source, Source::Recorded(_))
@@ -178,8 +200,17 @@ impl Oracle {
     /// A packet has left its queue to be sent.
     #[inline]
     pub fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        if let Source::Forest(trained) = &mut self.source {
-            trained.departed(now, queue, size, buffer);
+        match &mut self.source {
+            Source::Forest(trained) => trained.departed(now, queue, size, buffer),
+            Source::Smartbuf(smartbuf) => smartbuf.on_dequeue(now, queue, size, buffer),
+            _ => {}
+        }
+    }
+
+    /// A packet has been lost: an arrival, or one that was in this queue.
+    pub fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        if let Source::Smartbuf(smartbuf) = &mut self.source {
+            smartbuf.on_drop(now, queue, size, buffer);
         }
     }
 
@@ -228,6 +259,9 @@ impl Source {
             SourceParams::AlwaysAccept => Source::AlwaysAccept,
             SourceParams::AlwaysDrop => Source::AlwaysDrop,
             &SourceParams::Random { drop_probability } => Source::Random { drop_probability },
+            SourceParams::Smartbuf(params) => {
+                Source::Smartbuf(Box::new(Smartbuf::new(params, environment)))
+            }
         }
     }
 
@@ -239,6 +273,7 @@ impl Source {
             Source::AlwaysAccept => false,
             Source::AlwaysDrop => true,
             Source::Random { drop_probability } => random.uniform() < *drop_probability,
+            Source::Smartbuf(smartbuf) => smartbuf.admit(arrival, buffer) != Admission::Admit,
             Source::Predictions { drops, arrivals } => drops[*arrivals - 1],
         }
     }
