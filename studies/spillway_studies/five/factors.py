@@ -6,6 +6,7 @@ from dataclasses import dataclass
 SCENARIO = "five"
 SEEDS = "1..5"
 MODEL, MODEL_OF_LEVELS, HISTORY = "forest.safetensors", "forest8.safetensors", "history.parquet"
+MODEL_THAT_SEES_LEVELS = "forest9.safetensors"
 """What Credence and Smartbuf begin with, learned on other seeds."""
 
 Values = tuple[str, ...]
@@ -73,6 +74,29 @@ MENDED = Factor(
     },
 )
 """Variants of the published policies, and other parameters."""
+ALPHA_BY_BOUND = "[2.8,2.8,1.94,1.56,1.32,1.17,1.05,1.0]"
+"""2.8 times 956 KB over the bound at which a level of QCLIMB begins, 956 KB for the first, too."""
+TOLD = Factor(
+    "sharing",
+    ("switch.sharing",),
+    {
+        "credence, trained with levels": MENDED.levels["credence, trained with levels"],
+        "credence, sees levels": (f'{{kind="credence",model="{MODEL_THAT_SEES_LEVELS}"}}',),
+        "credence, asks smartbuf": (
+            f'{{kind="credence",oracle="smartbuf",smartbuf={{history="{HISTORY}"}}}}',
+        ),
+        "smartbuf": SHARING.levels["smartbuf"],
+        "cbm, time served, alpha 1.4": MENDED.levels["cbm, time served, alpha 1.4"],
+        "cbm, time served, alpha 2.8": ('{kind="cbm",delay="served",alpha={acks=64,data=2.8}}',),
+        "cbm, time served, alpha by bound": (
+            f'{{kind="cbm",delay="served",alpha={{acks=64,data={ALPHA_BY_BOUND}}}}}',
+        ),
+        "fb": ("fb",),
+        "fb, ports where flows meet": ('{kind="fb-of-flows"}',),
+        "fb, a port's flows": ('{kind="fb-of-flows",n="flows"}',),
+    },
+)
+"""What one system could tell another, each behind the policy that it is told to."""
 AQM = Factor(
     "aqm",
     ("switch.aqm",),

@@ -22,10 +22,12 @@ from spillway.base.folder import whole_file
 from spillway.experiment.experiment import Experiment
 from spillway.learning.oracle import train
 from spillway.learning.oracle.trace import load
+from spillway.scenario.fates import FEATURES, QUEUE_CLASS
 from spillway.scenario.variants import assigned
 from spillway_studies.claims.series import keep, parser_of
 from spillway_studies.five import factors
 from spillway_studies.five.factors import Factor
+from spillway_studies.five.of_flows import FbOfFlows
 
 KEPT = Path(__file__).resolve().parent / "results"
 RECORD = ("record.drops=false", "record.queue_classes=true", "record.without_timeout=true")
@@ -69,6 +71,14 @@ SERIES: Mapping[str, Sequence[Factor]] = {
         factors.BUFFER.only(("5.12KB",)),
         factors.PROTECTION,
     ),
+    "told": (
+        factors.SHARING.only(("lqd", "credence")).and_also(factors.TOLD),
+        factors.AQM.only(("ecn", "pred")),
+        factors.LEVELS.only(("qclimb, rack", "qclimb, counting")),
+        factors.RTO.only(("10ms",)),
+        factors.LOAD.only(("80%",)),
+        factors.BUFFER.only(("5.12KB",)),
+    ),
     "codel": (
         factors.SHARING.only(("dt", "lqd", "credence")),
         factors.CODEL,
@@ -80,6 +90,7 @@ SERIES: Mapping[str, Sequence[Factor]] = {
 }
 """The factors of each series, all of whose combinations are run."""
 
+PLUGINS = (FbOfFlows,)
 CLASSES = ("short", "long", "incast", "all")
 LEVELS = range(9)
 """Queue classes: acks, and eight levels of data."""
@@ -92,7 +103,12 @@ def _levels(name: str) -> list[str]:
 
 def learn(folder: Path) -> None:
     """Trains the forests, and lets Smartbuf learn, unless their files are there."""
-    for name, tagged in ((factors.MODEL, "one"), (factors.MODEL_OF_LEVELS, "qclimb")):
+    sees_levels = (*FEATURES, QUEUE_CLASS)
+    for name, tagged, features in (
+        (factors.MODEL, "one", tuple(FEATURES)),
+        (factors.MODEL_OF_LEVELS, "qclimb", tuple(FEATURES)),
+        (factors.MODEL_THAT_SEES_LEVELS, "qclimb", sees_levels),
+    ):
         if (folder / name).exists():
             continue
         sets = _levels("one, rack" if tagged == "one" else "qclimb, counting")
@@ -104,7 +120,7 @@ def learn(folder: Path) -> None:
                 more = (*TRACED, sampled, f"switch.buffer={buffer[0]}", *sets)
                 spillway.run(factors.SCENARIO, set=more, seed=TRACE_SEED, out=place)
             traces.append(load(place))
-        train(traces, split="none").model.save(folder / name)
+        train(traces, split="none", features=features).model.save(folder / name)
     if not (folder / factors.HISTORY).exists():
         sets = ["switch.sharing=smartbuf", ECN, *_levels("one, rack")]
         more = (*sets, f"duration={LEARNS}", "record.drops=false")
@@ -118,7 +134,8 @@ def experiment(folder: Path, name: str, seeds: str) -> Experiment:
     scenario = spillway.Scenario.of(factors.SCENARIO).set(*RECORD)
     scenario.folder = folder
     vary: dict[Any, Any] = dict(factor.vary for factor in SERIES[name])
-    return spillway.experiment(scenario, vary=vary, seeds=seeds, out=folder / name)
+    named = [plugin for plugin in PLUGINS if plugin.id in str(vary)]
+    return spillway.experiment(scenario, vary=vary, seeds=seeds, out=folder / name, plugins=named)
 
 
 def numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:

@@ -20,6 +20,7 @@ EXPECTED = {
     "variants": 204,
     "bursts": 96,
     "protection": 96,
+    "told": 48,
     "codel": 18,
 }
 
@@ -89,7 +90,8 @@ def test_what_is_there_is_not_made_again(made, capsys):
     run.main()
     after = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
     assert {*before} == {*after} and "tiny: 12 runs" in capsys.readouterr().err
-    for name in (factors.MODEL, factors.MODEL_OF_LEVELS, factors.HISTORY):
+    models = (factors.MODEL, factors.MODEL_OF_LEVELS, factors.MODEL_THAT_SEES_LEVELS)
+    for name in (*models, factors.HISTORY):
         assert before[made / name] == after[made / name]
 
 
