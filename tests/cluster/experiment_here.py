@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,16 @@ def bits(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def workers(out: Path) -> list[int]:
-    """The processes that are at work on it."""
+    """The processes that are at work on it, or on a node's copy of it."""
+    copy = os.fsencode(Path(tempfile.gettempdir(), "spillway-"))
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             line = (place / "cmdline").read_bytes().split(b"\0")
-            if b"work" in line and os.fsencode(out) in line:
+            on_copy = any(
+                part.startswith(copy) and part.endswith(os.fsencode(out.name)) for part in line
+            )
+            if b"work" in line and (os.fsencode(out) in line or on_copy):
                 found.append(int(place.name))
     return found
 

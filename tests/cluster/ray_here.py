@@ -14,7 +14,7 @@ from pathlib import Path
 from ray.cluster_utils import Cluster
 
 import spillway
-from experiment_here import asked, kill_one
+from experiment_here import asked, kill_one, workers
 from spillway.experiment.engines import ray as engine
 from spillway.experiment.engines import ray_remote
 
@@ -23,7 +23,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--apart", action="store_true", help="nodes do not see the folder")
-    parser.add_argument("--kill", type=float, help="every so many seconds a worker or node dies")
+    parser.add_argument(
+        "--kill",
+        type=float,
+        help="a node dies once workers are there, and every so many seconds a worker or node",
+    )
     parser.add_argument("--interrupt", action="store_true", help="Ctrl-C when something is done")
     given = parser.parse_args()
     engine.POLL_S, engine.PART_S = 0.5, 2.0
@@ -39,12 +43,14 @@ def main() -> None:
     experiment = asked(given.folder)
 
     def kill() -> None:
-        while not over.wait(given.kill):
-            kill_one(given.folder)
-            if not over.wait(given.kill):
+        while not over.wait(0.02):
+            if workers(given.folder):
                 cluster.remove_node(nodes.pop(0), allow_graceful=False)
                 print("killed a node", flush=True)
                 nodes.append(cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20))
+                if not over.wait(given.kill):
+                    kill_one(given.folder)
+                over.wait(given.kill)
 
     def interrupt() -> None:
         while not over.wait(0.1):
