@@ -674,4 +674,6 @@ mod naive_nacks;
 #[cfg(test)]
 mod naive_rack;
 #[cfg(test)]
+mod naive_tlt;
+#[cfg(test)]
 mod tests;

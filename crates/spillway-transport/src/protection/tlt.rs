@@ -59,7 +59,8 @@
 //! - **Lossless** packets are neither counted nor lost. **NICs** know no important packets.
 //!
 //! # Validation
-//! A flow's packets, losses and echoes by hand; the counts of ports beside a naive implementation.
+//! A flow's packets, losses and echoes by hand; the same, and the counts of ports, beside naive
+//! implementations.
 //! No numbers were compared with the authors' programs.
 //!
 //! # Cost

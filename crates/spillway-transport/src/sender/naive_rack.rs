@@ -12,12 +12,12 @@ use proptest::prelude::*;
 
 const SMSS: u64 = 1_000;
 
-struct Naive {
-    rack: Rack,
+pub(super) struct Naive {
+    pub rack: Rack,
     size: u64,
     dup_thresh: usize,
     probes: bool,
-    phase: Phase,
+    pub phase: Phase,
     recovery_point: u64,
     /// Whether the first lost segment is sent whatever the window is.
     retransmits_first: bool,
@@ -31,7 +31,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn new(size: u64, dup_thresh: usize, probes: bool) -> Naive {
+    pub fn new(size: u64, dup_thresh: usize, probes: bool) -> Naive {
         Naive {
             rack: Rack::default(),
             size,
@@ -49,7 +49,7 @@ impl Naive {
         }
     }
 
-    fn in_flight(&self) -> u64 {
+    pub fn in_flight(&self) -> u64 {
         let out = self.rack.segments.iter().filter(|segment| !segment.delivered && !segment.lost);
         out.map(|segment| segment.end_seq - segment.seq).sum()
     }
@@ -77,7 +77,7 @@ impl Naive {
         }
     }
 
-    fn on_ack(&mut self, now: Time, ack: &AckFields, smoothed: Time, rto: Time) {
+    pub fn on_ack(&mut self, now: Time, ack: &AckFields, smoothed: Time, rto: Time) {
         let una = ack.seq.max(self.rack.snd_una);
         let blocks: Vec<_> = ack.sack.into_iter().flatten().filter(|&(a, b)| a < b).collect();
         // RFC 2883, section 4: the first block reports a duplicate if it lies below the ack or
@@ -117,7 +117,7 @@ impl Naive {
         self.rack.segments.iter().filter(above).count()
     }
 
-    fn detect(&mut self, now: Time) {
+    pub fn detect(&mut self, now: Time) {
         let found = self.rack.detect(now);
         self.reordering_timer = (found.wait > Time::ZERO).then(|| now + found.wait);
         if !found.any {
@@ -156,7 +156,7 @@ impl Naive {
         (seq, end, seq < snd_nxt)
     }
 
-    fn time_out(&mut self, now: Time, rto: Time) {
+    pub fn time_out(&mut self, now: Time, rto: Time) {
         self.rack.on_timeout(now);
         (self.phase, self.recovery_point) = (Phase::Loss, self.rack.snd_nxt());
         (self.cut_at, self.retransmits_first) = (now, true);

@@ -162,6 +162,13 @@ impl Naive {
         found
     }
 
+    /// A packet without data that was sent then has arrived.
+    pub fn arrive(&mut self, now: Time, sent_at: Time) {
+        if sent_at > self.xmit_ts {
+            (self.xmit_ts, self.end_seq, self.rtt) = (sent_at, 0, now - sent_at);
+        }
+    }
+
     /// Section 6.3.
     pub fn on_timeout(&mut self, now: Time) {
         for segment in self.segments.iter_mut().filter(|segment| !segment.delivered) {
