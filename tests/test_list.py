@@ -71,7 +71,7 @@ def test_list_shows_a_room(command, room):
     entries = command("list", room, "--json").json[room]
     for entry in entries:
         told = {"id", "summary", "citation", "keys"}
-        if room == "sharing":
+        if room in ("sharing", "protection"):
             told |= {"cost", "state"}
         if room in ("sharing", "aqm", "scheduling"):
             told |= {"changes", "changes_by_port"}

@@ -22,11 +22,11 @@ COST = {
 """The columns of the table of costs, by the parts that the catalogue has."""
 
 
-def costs(page: Path) -> str:
-    """What sharing policies ask of a switch, seen from a page."""
+def costs(room: str, page: Path) -> str:
+    """What the algorithms of a room ask of a switch, seen from a page."""
     rows = []
-    for entry in CATALOGUE["sharing"]:
-        file = Path(os.path.relpath(source_of("sharing", entry["id"]), page.parent)).as_posix()
+    for entry in CATALOGUE[room]:
+        file = Path(os.path.relpath(source_of(room, entry["id"]), page.parent)).as_posix()
         parts = (entry["cost"][part] or "-" for part in COST)
         rows.append([f"[`{entry['id']}`]({file})", *parts])
     return table(["", *COST.values()], rows)

@@ -13,7 +13,7 @@ use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::cost::State;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
-use spillway_switch::{DropReason, Entry};
+use spillway_switch::{Cost, DropReason, Entry};
 use spillway_traffic::NAMED_SIZES;
 use spillway_transport::{protection, recovery, tagging};
 
@@ -28,7 +28,10 @@ pub fn catalogue() -> String {
     let taggers = tagging::KINDS.iter();
     let taggers = taggers.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
     let protections = protection::KINDS.iter();
-    let protections = protections.map(|kind| row(kind.id, kind.summary, kind.citation, &[]));
+    let protections = protections.map(|kind| {
+        let told = row(kind.id, kind.summary, kind.citation, &[]);
+        with_cost(told, &kind.cost)
+    });
     let traffics =
         spillway_traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let topologies =
@@ -189,13 +192,19 @@ fn policies(entries: Vec<Entry>) -> Value {
         let mut told = row(entry.id, entry.summary, entry.citation, &entry.keys);
         told["changes"] = entry.changes.into();
         told["changes_by_port"] = entry.changes_by_port.into();
-        if let Some(cost) = entry.cost {
-            told["cost"] = cost.parts().into_iter().collect();
-            told["state"] = cost.states().map(of_state).collect();
+        match &entry.cost {
+            Some(cost) => with_cost(told, cost),
+            None => told,
         }
-        told
     };
     entries.iter().map(told).collect()
+}
+
+/// The row of an algorithm with what it requires of a switch's hardware.
+fn with_cost(mut told: Value, cost: &Cost) -> Value {
+    told["cost"] = cost.parts().into_iter().collect();
+    told["state"] = cost.states().map(of_state).collect();
+    told
 }
 
 /// State that a policy keeps, and what it keeps it for, as numbers and what is no number.

@@ -6,6 +6,7 @@ mod tlt;
 pub use tlt::Tlt;
 
 use spillway_settings::{ErrorKind, Section, SettingsError};
+use spillway_switch::Cost;
 
 /// The row of a kind of protection.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
+    /// What it requires of a switch's hardware.
+    pub cost: Cost,
     /// Its results number. It rises whenever the results of runs with it change although nothing
     /// else of these runs has changed.
     pub results: u32,

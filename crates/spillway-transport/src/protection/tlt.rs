@@ -64,11 +64,13 @@
 //! No numbers were compared with the authors' programs.
 //!
 //! # Cost
-//! A bit on each packet, as a DSCP has it; a counter and a comparison per port, which color-aware
-//! switches have; in hosts, the state below.
+//! That of switches is in the [catalogue](../scenario/switch.md#important-packets); color-aware ones
+//! have it already. In hosts, the state below.
 
 use super::Kind;
 use spillway_engine::Time;
+use spillway_switch::Cost;
+use spillway_switch::cost::{Operations, State};
 
 /// The row of the catalogue.
 pub const KIND: Kind = Kind {
@@ -76,6 +78,17 @@ pub const KIND: Kind = Kind {
     results: 1,
     summary: "one packet in flight that switches do not lose easily",
     citation: "H. Lim et al., EuroSys 2021, doi:10.1145/3447786.3456227",
+    cost: Cost {
+        // Unimportant bytes.
+        port: State { counters: 1, ..State::NONE },
+        // Whether it is unimportant.
+        others: &[("packet", State { bits: 1, ..State::NONE })],
+        // The bytes with the packet, which are the new count if it is below K.
+        arrival: Operations { additions: 1, comparisons: 1, ..Operations::NONE },
+        departure: Operations { additions: 1, ..Operations::NONE },
+        needs: "which packets their senders take to be important",
+        ..Cost::NONE
+    },
 };
 
 /// Which of a sender's packets are important.
