@@ -260,6 +260,30 @@ def test_another_factor_can_be_ranked():
     assert found.summary["levels"][0]["optimum"] is None
 
 
+def test_protection_is_a_factor_with_a_limit_in_switches(tmp_path):
+    busy = ("switch.buffer=20KB", "transport.recovery.min_rto=200us")
+    given = {"sharing": "dt,lqd", "aqm": "none,ecn", "transport": "dctcp,cubic", **OTHERS}
+    given = {"factors": {**given, "protection": "none,tlt"}, "runs": "all", "seeds": [1]}
+    found = spillway.arena(TINY, **given, set=busy, out=tmp_path / "out")
+    rows = found.runs.to_pylist()
+    (row, *_) = (each for each in rows if each["protection"] == "tlt")
+    chosen = [f"{KEYS[name]}={row[name]}" for name in ("transport", "aqm", "sharing")]
+    tlt = ["transport.protection=tlt", "switch.unimportant_limit=9%"]
+    again = spillway.run(TINY, set=[*busy, *chosen, *tlt, "seed=1"])
+    assert row["rank.all.p99"] == again.summary["fct_slowdown"]["all"]["p99"]
+    assert row["drops.unimportant"] == again.summary["drops"]["unimportant"] > 0
+    assert not any(each["drops.unimportant"] for each in rows if each["protection"] == "none")
+    assert ["protection"] in [each["of"] for each in found.summary["effects"][0]["shares"]]
+    assert "<li>protection: none, tlt</li>" in (tmp_path / "out/index.html").read_text()
+
+
+def test_protection_can_be_ranked_by_its_state_too():
+    given = {"sharing": "lqd", "aqm": "own", "transport": "dctcp,cubic", **OTHERS}
+    found = spillway.arena(TINY, factors=given, ranked="protection", seeds=[1])
+    levels = {each["level"]: each["state_bits"] for each in found.summary["levels"]}
+    assert levels == {"none": 0, "tlt": 24 * 32 + 10_666}
+
+
 def test_a_metric_that_no_run_has_is_told():
     found = spillway.arena(
         "incast-star", factors={**SMALL["factors"], "aqm": "own"}, seeds=[1], packets=2000

@@ -133,6 +133,17 @@ def test_levels_are_those_of_the_catalogue_unless_some_are_named():
     assert set(found["levels"]) == ids - {"fixed"}
 
 
+def test_protection_is_varied_on_request_only():
+    every = ["transport", "recovery", "levels", "aqm", "sharing"]
+    assert [*named([])] == every
+    assert [*named("protection=tlt")] == [*every[:2], "protection", *every[2:]]
+    (found,) = (each for each in factors([], ranked="protection") if each.name == "protection")
+    assert {level.name: level.assignments for level in found.levels} == {
+        "none": ("transport.protection=", "switch.unimportant_limit="),
+        "tlt": ("transport.protection=tlt", "switch.unimportant_limit=9%"),
+    }
+
+
 def test_a_plugin_is_a_level_whatever_was_named():
     assert named([], [Mine])["sharing"][-1] == "mine"
     assert named("sharing=dt,lqd", [Mine])["sharing"] == ["dt", "lqd", "mine"]
@@ -226,6 +237,14 @@ def test_a_preset_goes_with_its_transport_and_nothing_else_does():
     assert varied["transport"]["recovery"]["min_rto"] == "1ms"
 
 
+def test_without_protection_a_scenario_loses_what_it_has_of_it():
+    none, tlt = factors("protection=none,tlt")[2].levels
+    (own,) = on(TINY)
+    (its,) = on(TINY, assignments=tlt.assignments)
+    assert own.read(()).key == own.read(none.assignments).key == its.read(none.assignments).key
+    assert own.read(tlt.assignments).key == its.read(()).key != own.read(()).key
+
+
 def test_two_scenarios_of_one_name_are_refused():
     with pytest.raises(spillway.ScenarioError, match="the scenario 'tiny' is there twice"):
         on(TINY, TINY)
@@ -279,6 +298,31 @@ def test_a_level_that_some_contexts_refuse_is_left_out_there():
     assert "priorities are on the packets" in found.refused[context, 2]
 
 
+def test_senders_that_cannot_be_protected_are_left_out():
+    found = plan(
+        ["credence", "incast-star"],
+        sharing="dt,lqd",
+        protection="none,tlt",
+        recovery="sack,selective",
+        transport="dctcp,timely,off:transport.offload=64KiB",
+    )
+    names = ["scenario", *(each.name for each in found.others)]
+    place = names.index("protection")
+    left_out = {
+        (names[one], a): why
+        for (one, a, other, b), why in found.design.impossible.items()
+        if (other, b) == (place, 1)
+    }
+    assert [*sorted(left_out)] == [
+        ("recovery", 1),
+        ("scenario", 1),
+        ("transport", 1),
+        ("transport", 2),
+    ]
+    assert all(row[place] == 0 for row in found.design.rows if row[0] == 1)
+    assert "where the recovery chooses every segment itself" in left_out["recovery", 1]
+
+
 def test_warnings_about_combinations_are_counted():
     found = plan(sharing="dt,lqd", levels="srpt,rr")
     assert [count for text, count in found.warned().items() if "overtake" in text] == [2]
@@ -294,6 +338,11 @@ def test_warnings_about_combinations_are_counted():
         (
             {"sharing": "dt,lqd", "aqm": "mq-ecn,none", "levels": "fifo"},
             'aqm=mq-ecn can be had in no context: switch.aqm.kind: "mq-ecn" is not valid',
+        ),
+        (
+            {"sharing": "dt,lqd", "transport": "timely", "protection": "none,tlt"},
+            "protection=tlt can be had in no context: transport.protection: means nothing where a "
+            "pace is set",
         ),
         ({"sharing": "dt"}, "sharing has one level, dt: nothing is ranked"),
         ({"sharing": "pfabric,x:switch.sharing=nix", "levels": "rr"}, "no combination can be had"),

@@ -183,7 +183,7 @@ def test_a_fraction_is_not_orthogonal_and_factors_are_charged_for_what_they_alon
 
 
 def test_state_is_counted_in_bits_of_one_switch():
-    found = states()
+    found = states("sharing")
     assert found["dt"] == State(0, "")
     # Static partitioning: 2 counters of 24 bits for each of 32 ports.
     assert found["sp"] == State(2 * 24 * 32, "")
@@ -191,6 +191,9 @@ def test_state_is_counted_in_bits_of_one_switch():
     assert found["harmonic"] == State(24 * 256, "")
     # A link for each packet is told in words.
     assert found["lqd"] == State(0, "for each packet 1 link to the one before")
+    # TLT: a counter for each port, a bit for each of 10,666 packets.
+    assert states("protection") == {"none": State(0, ""), "tlt": State(24 * 32 + 10_666, "")}
+    assert states("transport") == states("levels") == {}
 
 
 def test_the_front_compares_states_only_as_far_as_they_are_known():

@@ -37,9 +37,10 @@ def arena(
         typer.Option(
             metavar="NAME=LEVEL,...",
             help="Only these levels of a factor: [bold]sharing=dt,lqd[/bold]. Factors are sharing, "
-            "aqm, levels (scheduling and tagging), transport and recovery. [bold]own[/bold] is "
-            "what a scenario has; [bold]dt8:switch.sharing={kind='dt',alpha=8}[/bold] is a level "
-            "of your own, its keys with a / between them. Repeatable.",
+            "aqm, levels (scheduling and tagging), transport and recovery, and protection, which "
+            "is varied only if it is named. [bold]own[/bold] is what a scenario has; "
+            "[bold]dt8:switch.sharing={kind='dt',alpha=8}[/bold] is a level of your own, its keys "
+            "with a / between them. Repeatable.",
         ),
     ] = None,
     ranked: Annotated[

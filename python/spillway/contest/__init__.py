@@ -1,6 +1,6 @@
 """The arena: schemes against each other over scenarios, seeds, and everything else of a network.
 
-factors      what is varied: sharing, AQM, queues and tags, transport, recovery, and their levels
+factors      what is varied: sharing, AQM, queues and tags, transport, recovery, protection
 design       which combinations of levels are run: a fraction that covers all pairs
 grounds      the scenarios: shortened, and which combinations they refuse
 plan         the runs of a design, as one experiment for each scenario

@@ -105,8 +105,8 @@ def arena(
         What is varied:
         factors: Levels of factors, where not all are wanted: texts such as `sharing=dt,lqd`, or a
             mapping of factors to levels. Factors are `sharing`, `aqm`, `levels` (scheduling and
-            tagging), `transport` and `recovery`. `own` is what the scenario has, and
-            `NAME:KEY=VALUE/KEY=VALUE` a level of one's own.
+            tagging), `transport` and `recovery`, and on request `protection`. `own` is what the
+            scenario has, and `NAME:KEY=VALUE/KEY=VALUE` a level of one's own.
         ranked: The factor whose levels are ranked; by default that of the first plug-in, or
             `sharing`.
         tuned: If above 0, the numeric keys of each level that is ranked are searched in each
@@ -203,10 +203,10 @@ def _asked(
 ) -> tuple[Plan, list[Metric]]:
     """The plan, and the metrics: everything is read and checked here, and nothing run."""
     described = describe_all(plugins)
-    every = factors(given, described)
     first = ranked or (factor_of(described[0]) if described else "sharing")
     if first not in KEYS:
         raise ScenarioError(f"there is no factor {first!r}", f"valid here: {', '.join(KEYS)}")
+    every = factors(given, described, first)
     wanted = ALL if runs == "all" else None if runs is None else whole("runs", runs, 1)
     is_one = isinstance(scenarios, (str, Path, Scenario, Mapping))
     sources = cast("list[Source]", [scenarios] if is_one else [*scenarios])  # type: ignore[misc]

@@ -19,11 +19,14 @@ Factors: TypeAlias = str | Mapping[str, str | Iterable[str]] | Iterable[str]
 KEYS = {
     "transport": "transport.kind",
     "recovery": "transport.recovery",
+    "protection": "transport.protection",
     "levels": "transport.tagging",
     "aqm": "switch.aqm",
     "sharing": "switch.sharing",
 }
 """The factors, in the order in which their keys are set, and the key by which each chooses."""
+ON_REQUEST = frozenset({"protection"})
+"""The factors that are varied only if they are named. Otherwise all is as the scenario has it."""
 OWN = "own"
 """The level at which a factor is as the scenario has it."""
 QUEUES = 9
@@ -32,6 +35,9 @@ QUEUES = 9
 NO_PRESET = "transport.preset="
 """What levels of `transport` set besides, in scenarios that have one: a preset is that of a kind.
 """
+_LIMIT = "switch.unimportant_limit"
+_LIMITED_TO = "9%"
+"""The limit of TLT's scripts: 400 KB of 4.5 MB."""
 _OWN_LEVEL = re.compile(r"([A-Za-z0-9][\w.-]*):(?=\s*[A-Za-z_][\w.\[\]-]*\s*=)")
 _ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w-]*(\[\d+\])*(\.[\w-]+(\[\d+\])*)*\s*=")
 
@@ -62,10 +68,11 @@ class Factor:
         return names.index(name) if name in names else None
 
 
-def factors(given: Factors, plugins: Iterable[Description] = ()) -> list[Factor]:
+def factors(given: Factors, plugins: Iterable[Description] = (), ranked: str = "") -> list[Factor]:
     """All factors, each with the levels that were asked for, or all of the catalogue.
 
-    Plug-ins are levels of their factors, whatever was asked for.
+    Plug-ins are levels of their factors, whatever was asked for. A factor `ON_REQUEST` is left out
+    unless levels of it were asked for, or it is the one that is ranked.
 
     >>> [[level.name for level in factor.levels] for factor in factors(["sharing=dt,lqd"])][-1]
     ['dt', 'lqd']
@@ -77,6 +84,8 @@ def factors(given: Factors, plugins: Iterable[Description] = ()) -> list[Factor]
     known = _catalogue(plugins)
     found = []
     for name, levels in known.items():
+        if name in ON_REQUEST and name not in asked and name != ranked:
+            continue
         chosen = [_level(name, text, levels) for text in asked[name]] if name in asked else levels
         names = {level.name for level in chosen}
         own = [each for each in levels if each.is_plugin and each.name not in names]
@@ -152,6 +161,13 @@ def _catalogue(plugins: Iterable[Description]) -> dict[str, list[Level]]:
     ]
     # Some transports repair losses in their own way, and take no other.
     found["recovery"].append(Level(OWN, ()))
+    found["protection"] = [
+        Level("none", (f"{KEYS['protection']}=", f"{_LIMIT}="), "none"),
+        *(
+            Level(kind, (f"{KEYS['protection']}={kind}", f"{_LIMIT}={_LIMITED_TO}"), kind)
+            for kind, _ in kinds["protection"]
+        ),
+    ]
     return {name: found.get(name, [*schedulers, *taggers]) for name in KEYS}
 
 

@@ -1,8 +1,9 @@
 """The state that policies keep in a switch's hardware, and who is on the front of three goals.
 
 A policy's cost says what it keeps for every queue, port, waiting packet, and once (`spillway list
-sharing --json`). Here it is counted in bits for one switch, so that policies can be compared. What
-is told in words, such as a link between packets, is not counted: the number is then a lower bound.
+sharing --json`, and of protection `spillway list protection --json`). Here it is counted in bits
+for one switch, so that policies can be compared. What is told in words, such as a link between
+packets, is not counted: the number is then a lower bound.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ class State:
         return math.inf if self.more else self.bits
 
 
-def states() -> dict[str, State]:
-    """The state of every sharing policy that is built in."""
-    return {each["id"]: _state(each["state"]) for each in json.loads(core.catalogue())["sharing"]}
+def states(factor: str) -> dict[str, State]:
+    """The state of each kind of a factor, as far as the catalogue has it."""
+    kinds = json.loads(core.catalogue()).get(factor, ())
+    nothing = {"none": State(0, "")} if factor == "protection" else {}
+    return nothing | {each["id"]: _state(each["state"]) for each in kinds if "state" in each}
 
 
 def _state(parts: Sequence[dict[str, object]]) -> State:

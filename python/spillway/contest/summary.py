@@ -144,7 +144,7 @@ def _levels(plan: Plan, runs: pa.Table, main: Values, contexts: Sequence[int]) -
     shares = means(ratios(goodput, lambda each: np.nanmax(each, axis=1)), contexts, SEED)
     timeouts = means(values(runs, "timeouts", ranked, names), contexts, SEED)
     beside = _beside(main, names, contexts)
-    states = hardware.states() if ranked == "sharing" else {}
+    states = hardware.states(ranked)
     far = slotted.distances(levels) if ranked == "sharing" else {}
     kept = [states.get(level.kind) for level in levels]
     on_front = hardware.front([each.value for each in logs], [each.value for each in shares], kept)
