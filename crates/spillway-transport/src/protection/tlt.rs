@@ -17,7 +17,8 @@
 //! - packets of a handshake, and acks: as all control packets, they have no limit \[code\];
 //! - the last packet that the initial window allows \[code\];
 //! - after the echo of an important packet, the next one \[code\];
-//! - the first packet after a timeout \[ours\]; echoes of earlier ones then tell nothing \[ours\].
+//! - the first packet after a timeout, or after the host has refused an important one \[ours\];
+//!   what left before then tells nothing \[ours\].
 //!
 //! If the window allows none when the echo comes, one is sent all the same \[code\]: what is known to
 //! be lost; else the first unacknowledged segment, if it was sent before the packet whose echo came,
@@ -122,9 +123,10 @@ impl Tlt {
         self.next == Next::Any
     }
 
-    /// The next packet is important.
+    /// The next packet is important, since the last important one was refused or is lost: it shows
+    /// no losses.
     pub fn protect_next(&mut self) {
-        self.next = Next::Any;
+        (self.next, self.covered) = (Next::Any, 0);
     }
 
     /// An important packet has arrived that was sent then. Returns false if it is not the last one:
@@ -132,7 +134,7 @@ impl Tlt {
     pub fn on_echo(&mut self, sent_at: Time) -> bool {
         let is_last = self.next == Next::None && sent_at == self.sent_at;
         if is_last {
-            self.protect_next();
+            self.next = Next::Any;
         }
         is_last
     }

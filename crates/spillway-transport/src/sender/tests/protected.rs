@@ -129,6 +129,24 @@ fn a_header_that_is_refused_takes_nothing_back() {
     assert_eq!((s.never_sent(), s.acknowledged()), (3_000, 0));
 }
 
+/// The host refuses the important 10, and cuts the window of eight: no echo has shown that 5 is lost,
+/// so the header alone is sent in its place.
+#[test]
+fn an_important_packet_that_is_refused_tells_nothing() {
+    let (mut s, t) = protected(30, "initial_window = \"4pkt\"");
+    assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3*");
+    (1..4).for_each(|una| acked(&mut s, &t, us(79 + una), una, &[]));
+    assert_eq!(sends(&mut s, &t, us(82)), "4 5 6 7 8 9");
+    echoed(&mut s, &t, us(83), 4, &[]);
+    let piece = s.next_piece(us(83), &t).unwrap();
+    assert!(piece.seq == 10_000 && s.is_important(us(83), &piece));
+    s.on_refused(&piece, &t);
+    s.protect_next();
+    acked(&mut s, &t, us(84), 5, &[]);
+    assert!(s.in_flight() >= s.window().cwnd, "{} of {}", s.in_flight(), s.window().cwnd);
+    assert_eq!(sends(&mut s, &t, us(84)), "h*");
+}
+
 /// A lost window with every recovery that has TCP's phases: no timeout is needed, since each echo of
 /// a first segment lets the next one go.
 #[test]
