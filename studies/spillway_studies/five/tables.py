@@ -46,8 +46,24 @@ def _table(found: Cube, shown: Callable[[Floats], str] = told) -> str:
 
 def cells(series: str, options: Mapping[str, str]) -> str:
     """A metric: sharing policies below each other, and other factors beside each other."""
+    return _table(_cells(series, options))
+
+
+def _cells(series: str, options: Mapping[str, str]) -> Cube:
     found = kept.metric(series, options["metric"]).where(_where(options))
-    return _table(found.over(["sharing", *options["columns"].split(" x ")]))
+    return found.over(["sharing", *options["columns"].split(" x ")])
+
+
+def beside(series: str, options: Mapping[str, str]) -> str:
+    """As cells, but policies beside others with the same flows: pairs such as `dt / lqd; ...`."""
+    found, pairs = _cells(series, options), options["of"].split("; ")
+    policies = list(found.factors["sharing"])
+    both = [[policies.index(name) for name in pair.split(" / ")] for pair in pairs]
+    one, other = (found.values[list(places)] for places in zip(*both, strict=True))
+    factors = {**found.factors, "sharing": pairs}
+    if options["metric"] == TIMEOUTS:
+        return _table(Cube(factors, one - other), lambda each: told(each, "{:+.2f}".format))
+    return _table(Cube(factors, one / other), lambda each: told(each, "{:.2f}".format))
 
 
 def _where(options: Mapping[str, str]) -> dict[str, str]:
@@ -176,6 +192,7 @@ def of_series(_: str, options: Mapping[str, str]) -> str:
 
 TABLES: Mapping[str, Callable[[str, Mapping[str, str]], str]] = {
     "cells": cells,
+    "beside": beside,
     "by level": by_level,
     "shares": of_shares,
     "effects": of_effects,

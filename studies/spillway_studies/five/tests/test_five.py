@@ -175,3 +175,17 @@ def test_schemes_against_the_base_by_hand(monkeypatch):
     half = 12.706 * 0.5
     assert second.startswith(f"| 2. dt, ecn, pias, rack | 3.50 ± {half:.2f} | 8.5 ± ")
     assert second.endswith(" | 4.90 |")
+
+
+def test_policies_beside_others_by_hand(monkeypatch):
+    monkeypatch.setattr(kept, "metric", lambda *_: Cube(FACTORS, VALUES))
+    options = {"table": "beside", "columns": "aqm", "of": "lqd / dt; dt / dt"}
+    # 1 / 1 and 4 / 2, 11 / 3 and 8 / 2; 1 - 1 and 4 - 2, 11 - 3 and 8 - 2. Of two seeds the half
+    # interval is 12.706 times half of their difference.
+    ratios = tables.block("any", {**options, "metric": "mean"}).splitlines()
+    assert ratios[2:] == [
+        "| `lqd / dt` | 1.50 ± 6.35 | 3.83 ± 2.12 |",
+        "| `dt / dt` | 1.00 ± 0.00 | 1.00 ± 0.00 |",
+    ]
+    off = tables.block("any", {**options, "metric": "timeouts"}).splitlines()
+    assert off[2] == "| `lqd / dt` | +1.00 ± 12.71 | +7.00 ± 12.71 |"
