@@ -300,11 +300,12 @@ fn with_one_of(seed: u64, lines: &[&str]) -> Case {
 }
 
 /// Policies that expel packets.
-const EXPELLING: [&str; 4] = [
+const EXPELLING: [&str; 5] = [
     "sharing = { kind = \"occamy\", alpha = [8, 0.25] }",
     "sharing = { kind = \"occamy\", alpha = 0.5, victim = \"longest\", bandwidth = 4 }",
     "sharing = { kind = \"occamy\", alpha = 0.25, preset = \"ns-3\" }",
     "sharing = { kind = \"occamy\", alpha = 0.5, preset = \"dpdk\", victim = \"longest\" }",
+    "sharing = { kind = \"occamy\", alpha = 0.5, preset = \"dpdk\", threshold_every = \"3us\" }",
 ];
 
 /// Variants that go beyond what was published. The first needs queues that are served in order.

@@ -1,8 +1,8 @@
 //! Switches whose sharing policy expels packets that wait.
 //!
 //! A policy expels at moments of its own. Only one event is pending for each switch, and none while
-//! nothing could be expelled. An arrival or a new parameter may bring an expulsion forward, so
-//! these switches are looked at after each; what leaves can only delay it.
+//! nothing could be expelled. An arrival, a timer of a policy or a new parameter may bring an
+//! expulsion forward, so these switches are looked at after each; what leaves can only delay it.
 
 use super::{Network, SwitchPorts};
 use crate::event::Kind;
@@ -143,5 +143,25 @@ mod tests {
         assert_eq!(bench.step(), (6_666_667, Kind::Expulsion, 0));
         assert_eq!(lost(&mut bench), (vec![], 0));
         assert!(bench.pending().iter().all(|(_, kind, _)| *kind == Kind::Arrival));
+    }
+
+    #[test]
+    fn a_threshold_that_is_worked_out_brings_expulsions_about_also_several_at_once() {
+        let mut bench = bench(", preset = \"dpdk\"");
+        bench.net.schedule_timers();
+        // T = 10,000 until 1 us: one on the line, and eight wait.
+        come(&mut bench, 1, 9);
+        assert_eq!(lost(&mut bench), (vec![], 8_000));
+        assert_eq!(bench.net.switches[0].next_expulsion(Time::ZERO), None);
+        // Seven wait then, T = 3,000, and ten tokens are owed. 27 come after 27 * 200 bytes at 1.08 *
+        // 3 bytes in a nanosecond, and a packet costs five: 12, 7, 2, -3.
+        assert_eq!(
+            bench.steps::<2>().map(|step| (step.0, step.1)),
+            [(US, Kind::Wake), (US, Kind::PolicyTimer)]
+        );
+        assert_eq!(lost(&mut bench), (vec![], 7_000));
+        assert_eq!(bench.steps::<4>(), [(1_666_667, Kind::Expulsion, 0); 4]);
+        assert_eq!(lost(&mut bench), (vec![DropReason::Expelled; 4], 3_000));
+        assert_eq!(bench.step().0, 2 * US);
     }
 }

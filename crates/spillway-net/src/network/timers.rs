@@ -38,6 +38,7 @@ impl Network {
             Node::Switch(switch) => {
                 self.catch_up(switch);
                 self.switches[switch as usize].on_timer(self.now, policy);
+                self.schedule_expulsion(self.now, switch);
             }
             Node::Host(host) => self.nics[host as usize].on_timer(self.now),
         }

@@ -78,7 +78,8 @@ pub trait Sharing: Watch {
     }
 
     /// The first moment, from now on, at which it may expel a packet; `None` if it will not. Only an
-    /// arrival or a new parameter may make it earlier. Packets that leave may not.
+    /// arrival, its timer or a new parameter may bring one about, and none brings one forward that
+    /// is to come. Packets that leave do neither.
     fn next_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<Time> {
         None
     }

@@ -1,6 +1,7 @@
 //! The tokens that expulsions and transmissions take.
 
 use super::OccamyParams;
+use super::preset::Ticks;
 use spillway_engine::{Rate, Time};
 
 /// Tokens. Ticks are counted when somebody asks, so that a tick costs nothing.
@@ -9,13 +10,13 @@ pub(super) struct Bucket {
     cell: u64,
     refill: i64,
     most: i64,
-    pub(super) needed: i64,
+    needed: i64,
     /// The length of a tick in parts of a picosecond: 2^20 of them are one.
     pub(super) tick: u128,
-    /// When the first tick is; `None` if nothing has arrived yet.
+    /// When the tick 0 is; `None` if nothing has arrived yet.
     pub(super) start: Option<Time>,
     pub(super) tokens: i64,
-    /// The ticks whose tokens have been added.
+    /// The ticks that have been counted.
     pub(super) ticks: u64,
 }
 
@@ -29,16 +30,22 @@ impl Bucket {
         let bits = params.refill as f64 * params.cell as f64 * 8.0;
         let seconds = bits / (params.bandwidth * bits_per_second as f64);
         let parts = (seconds * 1e12 * f64::from(1 << PARTS_LOG2)).round();
-        let (most, begins_with_arrival) = (params.bucket as i64, params.begins_with_arrival);
+        let most = params.bucket as i64;
+        // Where the first tokens come a tick after the beginning, the tick 0 brings none.
+        let (start, tokens, ticks) = match params.rules.ticks {
+            Ticks::AtOnce => (Some(Time::ZERO), most, 0),
+            Ticks::WithArrival => (None, 0, 0),
+            Ticks::AfterATick => (Some(Time::ZERO), 0, 1),
+        };
         Bucket {
             cell: params.cell,
             refill: params.refill as i64,
             most,
-            needed: params.needed,
+            needed: params.rules.needed,
             tick: (parts as u128).max(1),
-            start: (!begins_with_arrival).then_some(Time::ZERO),
-            tokens: if begins_with_arrival { 0 } else { most },
-            ticks: 0,
+            start,
+            tokens,
+            ticks,
         }
     }
 
@@ -75,6 +82,11 @@ impl Bucket {
     /// Takes the tokens that a packet costs.
     pub(super) fn charge(&mut self, size: u32) {
         self.tokens -= u64::from(size).div_ceil(self.cell) as i64;
+    }
+
+    /// Whether there are enough tokens for an expulsion.
+    pub(super) fn has_enough(&self) -> bool {
+        self.tokens >= self.needed
     }
 
     /// The first tick that has not been counted and leaves enough tokens for an expulsion, if
