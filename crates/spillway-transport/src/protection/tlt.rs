@@ -76,7 +76,7 @@ use spillway_switch::cost::{Operations, State};
 /// The row of the catalogue.
 pub const KIND: Kind = Kind {
     id: "tlt",
-    results: 1,
+    results: 2,
     summary: "one packet in flight that switches do not lose easily",
     citation: "H. Lim et al., EuroSys 2021, doi:10.1145/3447786.3456227",
     cost: Cost {
