@@ -85,7 +85,11 @@ TOLD = Factor(
         "credence, asks smartbuf": (
             f'{{kind="credence",oracle="smartbuf",smartbuf={{history="{HISTORY}"}}}}',
         ),
+        "credence, asks smartbuf by queue": (
+            f'{{kind="credence",oracle="smartbuf",smartbuf={{history="{HISTORY}",limit="queue"}}}}',
+        ),
         "smartbuf": SHARING.levels["smartbuf"],
+        "smartbuf, by queue": MENDED.levels["smartbuf, by queue"],
         "cbm, time served, alpha 1.4": MENDED.levels["cbm, time served, alpha 1.4"],
         "cbm, time served, alpha 2.8": ('{kind="cbm",delay="served",alpha={acks=64,data=2.8}}',),
         "cbm, time served, alpha by bound": (

@@ -20,7 +20,7 @@ EXPECTED = {
     "variants": 204,
     "bursts": 96,
     "protection": 96,
-    "told": 48,
+    "told": 56,
     "codel": 18,
 }
 
