@@ -62,6 +62,11 @@ fn numbers_meant_for_acks_that_data_get_are_warned_of() {
         let warnings = at_switch(&format!("scheduling = \"rr\", {lists}"), WITH_FIRST, &[]);
         assert!(warnings.contains(&expected), "{other}: {warnings:?}");
     }
+    let asked =
+        "{ kind = \"blind-trust\", oracle = \"smartbuf\", smartbuf = { alpha = [64, 0.5] } }";
+    let warnings = at_switch(&format!("scheduling = \"rr\", sharing = {asked}"), WITH_FIRST, &[]);
+    let of_oracle = expected.replacen("sharing", "sharing.smartbuf", 1);
+    assert!(warnings.contains(&of_oracle), "{warnings:?}");
     for (alpha, tagging, priorities) in [
         ("[64, 0.5]", APART, &[][..]),
         ("[64, 0.5]", FIXED, &[]),
@@ -202,6 +207,9 @@ fn limits_of_ports_and_of_delays_are_warned_of_under_strict_priority() {
     only_under_strict("sharing = \"cbm\"", "others are sent; or serve queues in turn (\"rr\")");
     let strict =
         |policy: &str| at_switch(&format!("scheduling = \"strict\", {policy}"), APART, &[]);
+    // Who asks it refuses what it refuses.
+    let asked = "sharing = { kind = \"blind-trust\", oracle = \"smartbuf\" }";
+    only_under_strict(asked, "switch.sharing.smartbuf: in a burst Smartbuf limits all queues");
     let printed = strict("sharing = { kind = \"smartbuf\", variant = \"printed\" }");
     assert!(printed.len() == 1 && !printed[0].contains("floor"), "{printed:?}");
     assert_eq!(strict("sharing = { kind = \"smartbuf\", floor = \"dt\" }"), [""; 0]);

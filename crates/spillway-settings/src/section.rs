@@ -505,6 +505,13 @@ impl Section {
         }
     }
 
+    /// As [`Section::section`], for a table that belongs to some values of other keys. It is listed.
+    pub fn table(&mut self, key: &'static str, meaning: &'static str) -> Result<Section> {
+        let takes = Takes::new("a table", [Form::Table]);
+        self.note(Key { name: key, takes, default: "none".into(), meaning });
+        self.section(key)
+    }
+
     /// The tables of the array under `key`. The path of each contains its `name` or its index.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section>> {
         self.also_valid.push(key.into());

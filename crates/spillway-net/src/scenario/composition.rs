@@ -22,6 +22,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Result<Vec<String>> {
         let place = Place::of(scenario, tier);
         let mut found = numbers_for_acks(&place, scenario);
         found.extend(under_strict(&place));
+        found.extend(limits_of_ports(&place));
         found.extend(first_bytes_of_levels(&place, scenario));
         found.extend(marks_of_ports(&place));
         found.extend(halves_of_reverie(&place));
@@ -107,6 +108,16 @@ impl<'a> Place<'a> {
         (format!("{path}.{key}"), parameters.expect("policies are written out as tables"))
     }
 
+    /// Smartbuf, as the sharing policy or as the oracle of one: its path, and its parameters.
+    fn smartbuf(&self) -> Option<(String, &'a Table)> {
+        let (path, parameters) = self.policy("sharing");
+        if self.tier.policies()[0] == Smartbuf::ID {
+            return Some((path, parameters));
+        }
+        let oracle = parameters.get(Smartbuf::ID)?.as_table()?;
+        Some((format!("{path}.{}", Smartbuf::ID), oracle))
+    }
+
     /// Whether packets of some data wait until there are none of other data.
     fn is_strict(&self) -> bool {
         self.data.len() > 1 && self.tier.policies()[2] == StrictPriority::ID
@@ -122,10 +133,13 @@ fn numbers_for_acks(place: &Place, scenario: &Scenario) -> Vec<String> {
     ];
     let mut found = Vec::new();
     for (key, _) in outside.into_iter().filter(|(_, is_outside)| !is_outside) {
-        let (path, parameters) = place.policy(key);
-        for (key, value) in parameters {
-            let text = number_for_acks(place, scenario, key, value, true);
-            found.extend(text.map(|text| format!("{path}.{key}: {text}")));
+        let oracle =
+            place.smartbuf().filter(|(path, _)| key == "sharing" && *path != place.policy(key).0);
+        for (path, parameters) in [place.policy(key)].into_iter().chain(oracle) {
+            for (key, value) in parameters {
+                let text = number_for_acks(place, scenario, key, value, true);
+                found.extend(text.map(|text| format!("{path}.{key}: {text}")));
+            }
         }
     }
     found
@@ -218,22 +232,12 @@ fn under_strict(place: &Place) -> Option<String> {
     let given = |key: &str| parameters.get(key).and_then(Value::as_str);
     let takes_back = parameters.get("push_out").and_then(Value::as_bool) == Some(true);
     let is_met = match id {
-        Smartbuf::ID | EnhancedDynamicThresholds::ID => {
-            given("floor") == Some("dt") || given("limit") == Some("queue")
-        }
         Cbm::ID => given("delay") == Some("served"),
         _ => takes_back,
     };
     if !place.is_strict() || is_met {
         return None;
     }
-    let of_ports = |name: &str, ways: &str| {
-        format!(
-            "in a burst {name} limits all queues of a port together, so under \"strict\" what \
-             waits in its worse queues has packets of better ones refused; {ways}\"dt\" and \"abm\" limit \
-             each queue by itself"
-        )
-    };
     let of_thresholds = |name: &str, way: &str| {
         format!(
             "{name} pushes nothing out, and under \"strict\" worse queues send nothing as long as \
@@ -242,12 +246,6 @@ fn under_strict(place: &Place) -> Option<String> {
         )
     };
     let text = match id {
-        Smartbuf::ID => {
-            let floor = given("floor").map_or("", |_| "floor = \"dt\" admits what is within DT's; ");
-            let limit = "limit = \"queue\" limits each queue's own burst; ";
-            of_ports("Smartbuf", &format!("{limit}{floor}"))
-        }
-        EnhancedDynamicThresholds::ID => of_ports("EDT", ""),
         Credence::ID => of_thresholds("Credence", "push_out = true"),
         FollowLqd::ID => of_thresholds("FollowLQD", "\"lqd\""),
         Cbm::ID => "CBM drops packets that have waited for long, and under \"strict\" worse queues \
@@ -258,6 +256,32 @@ fn under_strict(place: &Place) -> Option<String> {
         _ => return None,
     };
     Some(format!("{path}: {text}"))
+}
+
+/// A warning about limits of ports under which what waits for better packets has these refused.
+fn limits_of_ports(place: &Place) -> Option<String> {
+    let told = |(path, name, ways): (String, &str, &str)| {
+        format!(
+            "{path}: in a burst {name} limits all queues of a port together, so under \"strict\" what \
+             waits in its worse queues has packets of better ones refused; {ways}\"dt\" and \"abm\" limit \
+             each queue by itself"
+        )
+    };
+    if !place.is_strict() {
+        return None;
+    }
+    if place.tier.policies()[0] == EnhancedDynamicThresholds::ID {
+        return Some(told((place.policy("sharing").0, "EDT", "")));
+    }
+    let (path, parameters) = place.smartbuf()?;
+    let given = |key: &str| parameters.get(key).and_then(Value::as_str);
+    if given("floor") == Some("dt") || given("limit") == Some("queue") {
+        return None;
+    }
+    let limit = "limit = \"queue\" limits each queue's own burst; ";
+    // The printed lines have no floor.
+    let floor = given("floor").map_or("", |_| "floor = \"dt\" admits what is within DT's; ");
+    Some(told((path, "Smartbuf", &format!("{limit}{floor}"))))
 }
 
 /// A warning if a flow has first bytes in several queues.

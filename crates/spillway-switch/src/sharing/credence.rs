@@ -107,7 +107,8 @@
 //! such a scenario (docs/oracles.md). The thresholds follow the scenario by themselves: the virtual
 //! LQD has the run's queues and scheduler. But under strict priority LQD takes room from worse
 //! queues, which then hold more than their thresholds for as long as better ones send, and fill the
-//! buffer for those; `push_out` takes that room back. Where a tagger puts data into the queue of
+//! buffer for those; `push_out` takes that room back. Smartbuf as the oracle refuses what its limits of
+//! ports refuse, also urgent packets under strict priority; with `limit = "queue"` it does not. Where a tagger puts data into the queue of
 //! acks (`acks = "with-first"`), acks are tested like data, whatever `exempt_acks` says.
 //!
 //! # Validation
@@ -124,7 +125,7 @@
 //! lost to a failing link do not change the thresholds, since they are no departures.
 //!
 //! # Cost
-//! The cost of FollowLQD. While more than B / N is held, also a check of one queue that was long at
+//! The cost of FollowLQD, and of a forest or of Smartbuf; the catalogue has the forest's. While more than B / N is held, also a check of one queue that was long at
 //! the last arrival, or, if that one is no longer long, of all queues.
 
 mod trust;

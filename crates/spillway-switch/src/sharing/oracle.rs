@@ -75,7 +75,8 @@ impl SourceParams {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<SourceParams, SettingsError> {
-        let meaning = "who predicts whether LQD would drop a packet";
+        let meaning = "who predicts whether LQD would drop a packet; with \"smartbuf\", whether \
+                       Smartbuf would refuse it";
         let kinds = [
             ("forest", 0),
             ("trace", 1),
@@ -95,7 +96,8 @@ impl SourceParams {
             2 => SourceParams::AlwaysAccept,
             3 => SourceParams::AlwaysDrop,
             5 => {
-                let mut own = section.section("smartbuf")?;
+                let meaning = "with oracle = \"smartbuf\", its keys; see smartbuf";
+                let mut own = section.table("smartbuf", meaning)?;
                 let params = Smartbuf::params(&mut own, environment)?;
                 section.put("smartbuf", own.finish()?);
                 SourceParams::Smartbuf(Box::new(params))
