@@ -125,6 +125,22 @@ fn the_longest_queue_is_safe_if_its_own_threshold_is_higher() {
     assert_eq!((candidate("longest"), candidate("round-robin")), (None, Some(1)));
 }
 
+/// A scenario that writes out all keys of one preset, of which another one is chosen.
+#[test]
+fn a_preset_of_which_no_value_is_left_is_warned_of() {
+    let warned = |text: &str| {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        Occamy::read(&mut section, &Environment::example(8)).unwrap();
+        section.warnings().join("\n")
+    };
+    let of_paper = "bandwidth = 1.0\nrefill = 1";
+    let told = warned(&format!("preset = \"dpdk\"\n{of_paper}"));
+    assert!(told.contains("sharing.preset: keys are given with the values of \"paper\""), "{told}");
+    for text in ["preset = \"dpdk\"", of_paper, "preset = \"ns-3\"\nbandwidth = 1.0"] {
+        assert_eq!(warned(text), "", "{text}");
+    }
+}
+
 #[test]
 fn a_packet_in_transmission_is_safe() {
     // Its bytes are held until it has been sent, but there is nothing to expel.
