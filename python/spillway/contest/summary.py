@@ -250,7 +250,9 @@ def answer(found: Mapping[str, Any]) -> str:
         f"by {found['metric']} `{best['level']}` has the best mean rank, {_range(best['rank'])} of "
         f"{len(order)}"
     )
-    if all(each["value"] in (None, 0.5) for row in found["wins"] for each in row):
+    if all(each["value"] in (None, 0.5) for row in found["wins"] for each in row) and all(
+        each["worst"] in (None, 0.0) for each in found["levels"]
+    ):
         return f"All levels are equal by {found['metric']} {over}."
     if BASE not in names or found["ranked"] != "sharing":
         return f"{over[0].upper()}{over[1:]}, {told}."
