@@ -101,6 +101,34 @@ TOLD = Factor(
     },
 )
 """What one system could tell another, each behind the policy that it is told to."""
+BESIDE: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "variants": (
+        ("dt, alpha 8", "lqd"),
+        ("dt, alpha by level", "lqd"),
+        ("cbm, alpha 8", "lqd"),
+        ("cbm, time served, alpha 1.4", "lqd"),
+        ("cbm, time served", "cbm"),
+        ("smartbuf, by queue", "smartbuf"),
+        ("smartbuf, floor", "dt"),
+        ("credence, pushes out", "credence"),
+        ("credence, trained with levels", "credence"),
+        ("credence, trust", "credence"),
+    ),
+    "told": (
+        ("cbm, time served, alpha by bound", "cbm, time served, alpha 2.8"),
+        ("cbm, time served, alpha by bound", "cbm, time served, alpha 1.4"),
+        ("cbm, time served, alpha by bound", "lqd"),
+        ("cbm, time served, alpha 2.8", "lqd"),
+        ("credence, sees levels", "credence, trained with levels"),
+        ("credence, asks smartbuf", "credence"),
+        ("credence, asks smartbuf", "smartbuf"),
+        ("credence, asks smartbuf by queue", "credence"),
+        ("credence, asks smartbuf by queue", "smartbuf, by queue"),
+        ("fb, ports where flows meet", "fb"),
+        ("fb, a port's flows", "fb"),
+    ),
+}
+"""Policies that are held beside others, by series."""
 AQM = Factor(
     "aqm",
     ("switch.aqm",),

@@ -12,6 +12,7 @@ from spillway_studies.claims import Drawing
 from spillway_studies.claims.side_by_side import markdown, number
 from spillway_studies.five import kept
 from spillway_studies.five.effects import interaction, shares
+from spillway_studies.five.factors import BESIDE
 from spillway_studies.five.kept import CONTEXT, METRICS, SCHEME, Cube, Floats
 from spillway_studies.five.plot import plot
 from spillway_studies.five.run import LEVELS
@@ -55,12 +56,12 @@ def _cells(series: str, options: Mapping[str, str]) -> Cube:
 
 
 def beside(series: str, options: Mapping[str, str]) -> str:
-    """As cells, but policies beside others with the same flows: pairs such as `dt / lqd; ...`."""
-    found, pairs = _cells(series, options), options["of"].split("; ")
+    """As cells, but policies beside others with the same flows."""
+    found, pairs = _cells(series, options), BESIDE[series]
     policies = list(found.factors["sharing"])
-    both = [[policies.index(name) for name in pair.split(" / ")] for pair in pairs]
+    both = [[policies.index(name) for name in pair] for pair in pairs]
     one, other = (found.values[list(places)] for places in zip(*both, strict=True))
-    factors = {**found.factors, "sharing": pairs}
+    factors = {**found.factors, "sharing": [" / ".join(pair) for pair in pairs]}
     if options["metric"] == TIMEOUTS:
         return _table(Cube(factors, one - other), lambda each: told(each, "{:+.2f}".format))
     return _table(Cube(factors, one / other), lambda each: told(each, "{:.2f}".format))

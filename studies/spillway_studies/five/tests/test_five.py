@@ -179,7 +179,8 @@ def test_schemes_against_the_base_by_hand(monkeypatch):
 
 def test_policies_beside_others_by_hand(monkeypatch):
     monkeypatch.setattr(kept, "metric", lambda *_: Cube(FACTORS, VALUES))
-    options = {"table": "beside", "columns": "aqm", "of": "lqd / dt; dt / dt"}
+    monkeypatch.setattr(tables, "BESIDE", {"any": (("lqd", "dt"), ("dt", "dt"))})
+    options = {"table": "beside", "columns": "aqm"}
     # 1 / 1 and 4 / 2, 11 / 3 and 8 / 2; 1 - 1 and 4 - 2, 11 - 3 and 8 - 2. Of two seeds the half
     # interval is 12.706 times half of their difference.
     ratios = tables.block("any", {**options, "metric": "mean"}).splitlines()
