@@ -19,6 +19,7 @@ from spillway_studies.five.run import LEVELS
 
 BASE = ("lqd", "ecn", "pias", "rack")
 """What all others are held against."""
+_SPACE = "\N{NO-BREAK SPACE}"
 TIMEOUTS = "timeouts"
 """What is compared by differences, and all else by ratios: it may be 0."""
 
@@ -28,7 +29,8 @@ def told(values: Iterable[float], shown: Callable[[float], str] = number) -> str
     found = [float(each) for each in values]
     half = half_interval(found)
     mean = shown(float(np.mean(found)))
-    return mean if half is None else f"{mean} ± {shown(half).lstrip('+')}"
+    # In one line.
+    return mean if half is None else f"{mean}{_SPACE}±{_SPACE}{shown(half).lstrip('+')}"
 
 
 def _table(found: Cube, shown: Callable[[Floats], str] = told) -> str:
@@ -166,10 +168,7 @@ def against(all_series: str, options: Mapping[str, str]) -> str:
         ["", *(METRICS[name].title for name in metrics), f"{METRICS[metrics[0]].title} at worst"],
         (
             [
-                # In one line.
-                f"{ranked.index(scheme) + 1}. {', '.join(scheme)}".replace(
-                    " ", "\N{NO-BREAK SPACE}"
-                ),
+                f"{ranked.index(scheme) + 1}. {', '.join(scheme)}".replace(" ", _SPACE),
                 *(shown(name, off) for name, off in zip(metrics, found[scheme], strict=True)),
                 f"{worst[scheme]:.2f}",
             ]

@@ -14,6 +14,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::spillway.base.errors.ScenarioWa
 # What is run -------------------------------------------------------------------------------------
 
 
+def block(series, options):
+    """A table with plain spaces."""
+    return tables.block(series, options).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def told(*given):
+    """A number with plain spaces."""
+    return tables.told(*given).replace("\N{NO-BREAK SPACE}", " ")
+
+
 EXPECTED = {
     "factorial": 1512,
     "aqms": 360,
@@ -107,9 +117,9 @@ def test_a_table_has_the_means_over_seeds():
     rows = kept.runs("tiny").to_pylist()
     options = {"table": "cells", "metric": "lost", "columns": "aqm", "levels": "one"}
     with pytest.raises(ValueError, match="not all combinations of sharing, aqm, levels"):
-        tables.block("tiny", {**options, "columns": "levels x recovery", "levels": "qclimb"})
+        block("tiny", {**options, "columns": "levels x recovery", "levels": "qclimb"})
     one = [row["lost"] for row in rows if (row["sharing"], row["levels"]) == ("dt", "one, rack")]
-    text = tables.block("tiny", {**options, "recovery": "rack"})
+    text = block("tiny", {**options, "recovery": "rack"})
     assert text.splitlines()[2].startswith(f"| `dt` | {np.mean(one):,.0f} ± ")
 
 
@@ -147,7 +157,7 @@ def test_interactions_by_hand():
 
 def test_effects_of_levels_by_hand(monkeypatch):
     monkeypatch.setattr(kept, "metric", lambda *_: Cube(FACTORS, VALUES))
-    text = tables.block("any", {"table": "effects", "metrics": "mean, timeouts"}).splitlines()
+    text = block("any", {"table": "effects", "metrics": "mean, timeouts"}).splitlines()
     # DT has 2 and 2 of means 4 and 4; no AQM has 7 and 5.
     assert text[2] == "| sharing dt | 0.50 ± 0.00 | -2.0 ± 0.0 |"
     half = 12.706 * 0.5
@@ -156,8 +166,8 @@ def test_effects_of_levels_by_hand(monkeypatch):
 
 def test_a_mean_with_its_interval():
     # The deviation is sqrt(2), the error 1; Student's t for one degree of freedom is 12.706.
-    assert tables.told([1.0, 3.0]) == "2 ± 12.7"
-    assert tables.told([2.0]) == "2"
+    assert told([1.0, 3.0]) == "2 ± 12.7"
+    assert told([2.0]) == "2"
 
 
 def test_schemes_against_the_base_by_hand(monkeypatch):
@@ -168,7 +178,7 @@ def test_schemes_against_the_base_by_hand(monkeypatch):
     means = np.array([[[2, 1], [4, 1]], [[4, 3], [32, 3]]], float).reshape(2, 1, 1, 1, 2, 1, 1, 2)
     monkeypatch.setattr(kept, "metric", lambda *_: Cube(whole, means))
     options = {"table": "against", "metrics": "mean, timeouts", "rows": "2"}
-    text = tables.block("factorial", options).replace("\N{NO-BREAK SPACE}", " ")
+    text = block("factorial", options)
     (first, second) = text.splitlines()[2:]
     assert first == "| 1. lqd, ecn, pias, rack | 1.00 ± 0.00 | 0.0 ± 0.0 | 1.00 |"
     # Ratios of 4 and 3; differences of 15 and 2. At 10 ms, the worst, the ratio is sqrt(8 x 3).
@@ -183,10 +193,10 @@ def test_policies_beside_others_by_hand(monkeypatch):
     options = {"table": "beside", "columns": "aqm"}
     # 1 / 1 and 4 / 2, 11 / 3 and 8 / 2; 1 - 1 and 4 - 2, 11 - 3 and 8 - 2. Of two seeds the half
     # interval is 12.706 times half of their difference.
-    ratios = tables.block("any", {**options, "metric": "mean"}).splitlines()
+    ratios = block("any", {**options, "metric": "mean"}).splitlines()
     assert ratios[2:] == [
         "| `lqd / dt` | 1.50 ± 6.35 | 3.83 ± 2.12 |",
         "| `dt / dt` | 1.00 ± 0.00 | 1.00 ± 0.00 |",
     ]
-    off = tables.block("any", {**options, "metric": "timeouts"}).splitlines()
+    off = block("any", {**options, "metric": "timeouts"}).splitlines()
     assert off[2] == "| `lqd / dt` | +1.00 ± 12.71 | +7.00 ± 12.71 |"
