@@ -4,7 +4,7 @@ mod jobs;
 
 use crate::record::{Outcome, Repairs};
 use crate::scenario::Scenario;
-use crate::simulation::{Progress, Simulation};
+use crate::simulation::{Counters, Progress, Simulation};
 use jobs::Jobs;
 use serde_json::{Map, Value, json};
 use spillway_engine::Time;
@@ -65,8 +65,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "fct_us": classes.table(fct_us),
         "query_us": query_us(&outcomes),
         "buffer_occupancy": occupancy,
-        "goodput_gbps": goodput(simulation),
-        "load": load(simulation),
+        "goodput_gbps": goodput(simulation, &counters),
+        "load": load(simulation, &counters),
         "drops": drops,
         "marks": simulation.marks(),
         "sharing_counts": sharing_counts(simulation),
@@ -344,9 +344,9 @@ fn gbps(bytes: u64, window: Time) -> f64 {
 }
 
 /// Payload that arrived in the window, each byte counted once: in total, and by traffic section.
-fn goodput(simulation: &Simulation) -> Value {
+fn goodput(simulation: &Simulation, counters: &Counters) -> Value {
     let window = window(simulation);
-    let delivered = &simulation.counters().delivered_bytes;
+    let delivered = &counters.delivered_bytes;
     let mut row = Map::new();
     row.insert("all".into(), gbps(delivered.iter().sum(), window).into());
     for (name, &bytes) in simulation.scenario().traffic.classes.iter().zip(delivered) {
@@ -358,13 +358,13 @@ fn goodput(simulation: &Simulation) -> Value {
 
 /// Load as fractions of the [capacity](spillway_topology::Topology::capacity): offered by sections with a rate, realised by the flows
 /// that started, and carried on the wire.
-fn load(simulation: &Simulation) -> Value {
+fn load(simulation: &Simulation, counters: &Counters) -> Value {
     let (of, capacity) = simulation.scenario().topology.capacity();
     let window = window(simulation);
     let share = |gbps: f64| gbps * 1e9 / capacity as f64;
     json!({
         "offered": simulation.offered_bits_per_second() / capacity as f64,
-        "realised": share(gbps(simulation.counters().started_bytes, window)),
+        "realised": share(gbps(counters.started_bytes, window)),
         "on_wire": share(gbps(simulation.on_wire_in_window(), window)),
         "of": of,
     })

@@ -75,14 +75,8 @@ impl Simulation {
             py.check_signals()?;
             if let Some(report) = &report {
                 let state = self.state();
-                let counters = state.simulation.counters();
-                let numbers = (
-                    state.simulation.now().ps(),
-                    counters.events,
-                    counters.packet_hops,
-                    counters.flows_started,
-                    counters.flows_completed,
-                );
+                let [events, hops, started, completed] = state.simulation.so_far();
+                let numbers = (state.simulation.now().ps(), events, hops, started, completed);
                 drop(state);
                 report.call1(numbers)?;
             }
