@@ -14,6 +14,7 @@ mod lossless;
 mod observing;
 mod passing;
 mod push_out;
+mod sizes;
 mod tracing;
 mod unimportant;
 
@@ -37,9 +38,9 @@ use crate::sharing::{Count, Sharing, SharingPolicy};
 use dequeueing::Dequeueing;
 use lossless::Lossless;
 use observing::Observer;
+use sizes::Sizes;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
-use std::collections::VecDeque;
 use unimportant::Unimportant;
 
 /// The parts that make up a switch.
@@ -177,7 +178,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     meter: Meter,
     /// For every port, the sizes of the packets that wait in its only queue, if the port sends in
     /// order, or in its best queue, if only that one sends in order.
-    sizes: Box<[VecDeque<u32>]>,
+    sizes: Box<[Sizes]>,
     /// The state of lossless packets, if some packets are lossless.
     lossless: Option<Box<Lossless>>,
     /// The moment of the next expulsion, if its owner knows of one.
@@ -206,7 +207,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let mut switch = Switch {
             buffer: Buffer::new(capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(ports, parts.queues_per_port),
-            sizes: vec![VecDeque::new(); ports].into(),
+            sizes: vec![Sizes::default(); ports].into(),
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,

@@ -11,6 +11,7 @@ pub mod murmur3;
 pub use choice::{PathChoice, ecmp};
 
 use crate::{Fabric, LineId, Node, Search, Topology};
+use spillway_engine::prefetch;
 use std::collections::BTreeMap;
 
 /// For every switch and host, the ports on shortest paths.
@@ -132,6 +133,14 @@ impl Routing {
         debug_assert!(choice < length, "one of those that there are");
         let place = start + choice;
         Some(if place < self.row { place as u32 } else { self.pool[place] })
+    }
+
+    /// Asks the processor to fetch what a look-up needs.
+    #[inline(always)]
+    pub fn prefetch(&self, switch: u32, dst_host: u32) {
+        if let Some(host) = self.hosts.get(dst_host as usize) {
+            prefetch(&self.routes, switch as usize * self.columns + host.rack as usize);
+        }
     }
 
     /// The index in the pool at which the ports begin, and their number.

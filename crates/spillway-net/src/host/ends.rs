@@ -257,6 +257,16 @@ impl Ends {
         self.receiving[slot as usize] = receiving;
     }
 
+    /// Asks the processor to fetch the end that an ack, or data, is for.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: u32, is_ack: bool) {
+        if is_ack {
+            spillway_engine::prefetch(&self.sending, slot as usize);
+        } else {
+            spillway_engine::prefetch(&self.receiving, slot as usize);
+        }
+    }
+
     /// The sending end at a place.
     #[inline]
     pub fn sending(&self, slot: u32) -> &SendingEnd {

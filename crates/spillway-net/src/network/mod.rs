@@ -3,6 +3,7 @@
 //! The network knows nothing of flows. Its caller receives the packets that have reached their
 //! hosts, and collects those that were lost.
 
+mod ahead;
 mod audit;
 mod build;
 mod deadlock;
@@ -15,10 +16,10 @@ mod timers;
 mod waiting;
 mod whole_ns;
 
+pub(crate) use ahead::FAR_LINES;
 pub(crate) use pausing::Pause;
 pub(crate) use timers::PolicyTimer;
 
-use crate::event;
 use crate::port::line::{End, Line, Waking};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
@@ -28,7 +29,7 @@ use deadlock::Deadlocks;
 use failures::Failures;
 use intake::Intake;
 use pausing::Pausing;
-use spillway_engine::{EventQueue, Stream, Time, prefetch};
+use spillway_engine::{EventQueue, Stream, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, SideTable, Switch};
 use spillway_topology::Node;
@@ -168,18 +169,6 @@ impl Network {
         let saved = self.failures.cut_short(line_id)
             + self.whole_ns.as_ref().map_or(Time::ZERO, |whole| whole.saved(line_id));
         given.since(self.busy_until(line_id).since(self.now) + saved)
-    }
-
-    /// Prefetches what the next events will need: a line, the packet that arrives on it, and that
-    /// packet's contents if it arrives at a host. If an event concerns something other than a line,
-    /// an unrelated line is prefetched, which does no harm.
-    #[inline(always)]
-    pub fn look_ahead(&self) {
-        prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
-        if let Some(line) = self.lines.get(event::id(self.events.hint(0)) as usize) {
-            self.packets.prefetch(line.head);
-            self.packets.prefetch_contents(if line.end == End::Host { line.head } else { 0 });
-        }
     }
 
     /// The first packet on a line arrives at its far end. Returns the packet if that end is a host.
@@ -323,7 +312,7 @@ impl Network {
         };
         if !lost {
             let line = &mut self.lines[line_id as usize];
-            line.carry(id, arrival, &mut self.packets, &mut self.events);
+            line.carry(id, (arrival, lasts), &mut self.packets, &mut self.events);
         }
     }
 
@@ -457,6 +446,20 @@ mod tests {
         assert_eq!(next_arrival(net), (22 * US, 5, Some(2)));
         assert_eq!((net.totals.arrived_packets, net.totals.arrived_bytes), (1, 1_000));
         assert_eq!(net.packet_hops, 2);
+    }
+
+    /// The second packet leaves 2 us after the first has been sent. From a delay of some 4.3 ms on
+    /// the gap between two packets on a line may be too long to be noted with the first one.
+    #[test]
+    fn packets_arrive_in_time_whatever_the_delay() {
+        for delay in [10, 4_293, 4_294, 5_000] {
+            let mut bench = Bench::new(&STAR.replace("10us", &format!("{delay}us")));
+            let net = &mut bench.net;
+            net.launch(0, packet(1, 1_000), Contents::default());
+            net.now = Time::from_us(3);
+            net.launch(0, packet(1, 1_000), Contents::default());
+            assert_eq!([(); 2].map(|()| next_arrival(net).0), [(1 + delay) * US, (4 + delay) * US]);
+        }
     }
 
     #[test]

@@ -80,6 +80,8 @@ pub(crate) struct Line {
     /// the packet that the port sends next. Only the low 32 bits, which suffice for that packet's
     /// time.
     told: u32,
+    /// When the packet that was sent last arrives: the low 32 bits, in picoseconds.
+    last: u32,
     /// Where it leads: a host or a switch.
     pub to: u32,
     /// Its own number.
@@ -109,6 +111,7 @@ impl Line {
             head: NO_PACKET,
             tail: NO_PACKET,
             told: 0,
+            last: 0,
             to,
             number,
             from,
@@ -123,16 +126,10 @@ impl Line {
     /// Puts a packet on the line.
     #[inline(always)]
     pub fn send(&mut self, now: Time, id: PacketId, packets: &mut Arena, events: &mut EventQueue) {
-        let arrival = self.occupy(now, &mut packets[id]);
-        self.carry(id, arrival, packets, events);
-    }
-
-    /// Reserves the line for a packet, behind those put on it before. Returns when the packet
-    /// arrives. The line must not be slow.
-    #[inline(always)]
-    pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
+        let packet = &mut packets[id];
         let lasts = self.byte_time.quick_time_behind(self.accepted_bytes, packet.size.into());
-        self.occupy_for(now, packet, lasts)
+        let arrival = self.occupy_for(now, packet, lasts);
+        self.carry(id, (arrival, lasts), packets, events);
     }
 
     /// The time that so many bytes take, behind those that have been put on the line.
@@ -163,7 +160,8 @@ impl Line {
         self.told = self.accepted_bytes as u32;
     }
 
-    /// As `occupy`, for a packet that takes `lasts` to be sent.
+    /// Reserves the line for a packet that takes `lasts` to be sent, behind those put on it before.
+    /// Returns when the packet arrives.
     #[inline(always)]
     pub fn occupy_for(&mut self, now: Time, packet: &mut Packet, lasts: Time) -> Time {
         let end = self.busy_until.max(now) + lasts;
@@ -190,24 +188,30 @@ impl Line {
         packet.time
     }
 
-    /// Appends a packet to those on the line.
+    /// Appends a packet to those on the line. It takes `lasts` to be sent.
+    ///
+    /// The packet before it is only written to, so nothing waits for it to be in the cache. It is
+    /// still on the line, so the gap between the two is at most `lasts` and the propagation delay.
     #[inline(always)]
     pub fn carry(
         &mut self,
         id: PacketId,
-        arrival: Time,
+        (arrival, lasts): (Time, Time),
         packets: &mut Arena,
         events: &mut EventQueue,
     ) {
         let tail = std::mem::replace(&mut self.tail, id);
+        let low = arrival.ps() as u32;
         if self.head == NO_PACKET {
             self.head = id;
             events.push(arrival, Kind::Arrival.key(self.number));
         } else {
             let tail = &mut packets[tail];
             tail.next = id;
-            tail.prev = gap(arrival - tail.time);
+            let is_short = (lasts + self.delay).ps() < LONG_GAP.into();
+            tail.prev = if is_short { low.wrapping_sub(self.last) } else { LONG_GAP };
         }
+        self.last = low;
     }
 
     /// Removes the first packet, which is `packet`, and schedules the arrival of the next one.
@@ -248,12 +252,8 @@ impl Line {
 
 /// The field `prev` is needed only in queues. On a line, a packet stores there the gap until the
 /// next packet arrives, so the next packet need not be touched before. This value stands for a gap
-/// that is too long for the field.
+/// that may be too long for the field.
 const LONG_GAP: u32 = u32::MAX;
-
-fn gap(time: Time) -> u32 {
-    u32::try_from(time.ps()).unwrap_or(LONG_GAP)
-}
 
 #[cfg(test)]
 mod tests {

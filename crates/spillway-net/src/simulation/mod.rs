@@ -12,8 +12,8 @@ mod waits;
 
 use crate::event::Kind;
 use crate::host::Hosts;
-use crate::network::Network;
 pub use crate::network::Totals;
+use crate::network::{FAR_LINES, Network};
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
@@ -120,6 +120,8 @@ pub struct Simulation {
     is_deadlocked: bool,
     /// Whether the run has ended because only events at regular times were left.
     is_still: bool,
+    /// Whether the network is too large for the caches.
+    looks_far: bool,
     /// When the run halted last.
     halted_at: Time,
     /// When samples and wake-ups of policies will have been too many.
@@ -154,6 +156,8 @@ impl Simulation {
             record: Record::of(&scenario),
             is_deadlocked: false,
             is_still: false,
+            // Without shortcuts too, so that tests run both ways.
+            looks_far: network.lines.len() >= FAR_LINES || shortcuts == Shortcuts::NONE,
             halted_at: Time::ZERO,
             samples_until: Time::MAX,
             changes_made: 0,
@@ -222,7 +226,11 @@ impl Simulation {
             }
             debug_assert!(event.time >= self.network.now, "time does not go back");
             self.network.now = event.time;
-            self.network.look_ahead();
+            if !self.looks_far {
+                self.network.look_ahead();
+            } else if let Some((slot, of_packet)) = self.network.look_far_ahead() {
+                self.hosts.ends.prefetch(slot, of_packet & flags::CONTROL != 0);
+            }
             self.counters.events += 1;
             if let Some(line) = Kind::Arrival.id_of(event.key) {
                 if let Some((host, packet)) = self.network.on_arrival(line) {

@@ -10,7 +10,7 @@ use crate::aqm::Aqm;
 use crate::lists::Place;
 use crate::packet::{Arena, Packet, PacketId};
 use crate::sharing::Sharing;
-use spillway_engine::Time;
+use spillway_engine::{Time, prefetch};
 
 /// What a port has begun to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,13 @@ pub enum Sent {
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
+    /// Asks the processor to fetch what a packet for the only queue of a port needs soon.
+    #[inline(always)]
+    pub fn prefetch(&self, port: u32) {
+        prefetch(self.buffer.queues(), port as usize);
+        prefetch(&self.sizes, port as usize);
+    }
+
     /// Whether a packet belongs in the best queue of its port.
     #[inline(always)]
     pub fn is_best(&self, packet: &Packet) -> bool {
@@ -43,7 +50,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if !self.admit(&arrival, id, packet.flags, packets) {
             return false;
         }
-        self.sizes[port as usize].push_back(packet.size);
+        self.sizes[port as usize].push(packet.size);
         self.joins(&arrival);
         true
     }
@@ -99,8 +106,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// The size of the next packet of a queue that sends in order, and whether there are more.
     #[inline(always)]
     fn take_size(&mut self, port: u32) -> (u32, bool) {
-        let sizes = &mut self.sizes[port as usize];
-        let size = sizes.pop_front().expect("a queue that is not empty has a packet");
-        (size, !sizes.is_empty())
+        self.sizes[port as usize].take()
     }
 }
