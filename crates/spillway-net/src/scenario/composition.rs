@@ -108,14 +108,17 @@ impl<'a> Place<'a> {
         (format!("{path}.{key}"), parameters.expect("policies are written out as tables"))
     }
 
-    /// Smartbuf, as the sharing policy or as the oracle of one: its path, and its parameters.
-    fn smartbuf(&self) -> Option<(String, &'a Table)> {
+    /// Smartbuf as the sharing policy's oracle: its path, and its parameters.
+    fn oracle(&self) -> Option<(String, &'a Table)> {
         let (path, parameters) = self.policy("sharing");
-        if self.tier.policies()[0] == Smartbuf::ID {
-            return Some((path, parameters));
-        }
-        let oracle = parameters.get(Smartbuf::ID)?.as_table()?;
-        Some((format!("{path}.{}", Smartbuf::ID), oracle))
+        let own = parameters.get(Smartbuf::ID)?.as_table()?;
+        Some((format!("{path}.{}", Smartbuf::ID), own))
+    }
+
+    /// Smartbuf, as the sharing policy or as its oracle.
+    fn smartbuf(&self) -> Option<(String, &'a Table)> {
+        let is_policy = self.tier.policies()[0] == Smartbuf::ID;
+        if is_policy { Some(self.policy("sharing")) } else { self.oracle() }
     }
 
     /// Whether packets of some data wait until there are none of other data.
@@ -133,8 +136,7 @@ fn numbers_for_acks(place: &Place, scenario: &Scenario) -> Vec<String> {
     ];
     let mut found = Vec::new();
     for (key, _) in outside.into_iter().filter(|(_, is_outside)| !is_outside) {
-        let oracle =
-            place.smartbuf().filter(|(path, _)| key == "sharing" && *path != place.policy(key).0);
+        let oracle = place.oracle().filter(|_| key == "sharing");
         for (path, parameters) in [place.policy(key)].into_iter().chain(oracle) {
             for (key, value) in parameters {
                 let text = number_for_acks(place, scenario, key, value, true);
