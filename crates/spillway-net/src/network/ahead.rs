@@ -22,15 +22,20 @@ impl Network {
         self.lines.get(event::id(self.events.hint(ahead)) as usize)
     }
 
-    /// Fetches the line of the event after the next one, and the packet that the next one is about,
-    /// with its contents if it arrives at a host.
+    /// Fetches the packet that arrives on this line, with its contents if it arrives at a host.
     #[inline(always)]
-    pub fn look_ahead(&self) {
-        prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
-        if let Some(line) = self.line_ahead(0) {
+    fn fetch_packet(&self, ahead: usize) {
+        if let Some(line) = self.line_ahead(ahead) {
             self.packets.prefetch(line.head);
             self.packets.prefetch_contents(if line.end == End::Host { line.head } else { 0 });
         }
+    }
+
+    /// Fetches the line of the event after the next one, and the packet that the next one is about.
+    #[inline(always)]
+    pub fn look_ahead(&self) {
+        prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
+        self.fetch_packet(0);
     }
 
     /// As `look_ahead`, earlier and in more steps: also a packet's route, then the line by which it
@@ -38,10 +43,7 @@ impl Network {
     #[inline(never)]
     pub fn look_far_ahead(&self) -> Option<(u32, u16)> {
         prefetch(&self.lines, event::id(self.events.hint(5)) as usize);
-        if let Some(line) = self.line_ahead(3) {
-            self.packets.prefetch(line.head);
-            self.packets.prefetch_contents(if line.end == End::Host { line.head } else { 0 });
-        }
+        self.fetch_packet(3);
         self.look_for_way_out();
         let line = self.line_ahead(1)?;
         let packet = self.packets.get(line.head)?;

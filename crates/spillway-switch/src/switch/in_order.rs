@@ -76,7 +76,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// whether more packets wait.
     #[inline(always)]
     pub fn send_in_order(&mut self, now: Time, port: u32) -> (u32, bool) {
-        let (size, waits) = self.take_size(port);
+        let (size, waits) = self.sizes[port as usize].take();
         // The port has one queue, with the port's number.
         self.leaves(now, port, port, size - self.uncounted_bytes);
         (size, waits)
@@ -90,7 +90,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let queue = self.buffer.queue_of(port, queue_class);
         let (sent, size) = match queue_class {
             0 => {
-                let (size, more) = self.take_size(port);
+                let (size, more) = self.sizes[port as usize].take();
                 self.lists.backlog_mut(port).remove_if(!more, 0);
                 (Sent::Ahead(size), size)
             }
@@ -101,11 +101,5 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         };
         self.leaves(now, port, queue, size - self.uncounted_bytes);
         (sent, self.has_backlog(port))
-    }
-
-    /// The size of the next packet of a queue that sends in order, and whether there are more.
-    #[inline(always)]
-    fn take_size(&mut self, port: u32) -> (u32, bool) {
-        self.sizes[port as usize].take()
     }
 }
