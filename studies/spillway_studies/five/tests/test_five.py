@@ -14,16 +14,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::spillway.base.errors.ScenarioWa
 # What is run -------------------------------------------------------------------------------------
 
 
-def block(series, options):
-    """A table with plain spaces."""
-    return tables.block(series, options).replace("\N{NO-BREAK SPACE}", " ")
-
-
-def told(*given):
-    """A number with plain spaces."""
-    return tables.told(*given).replace("\N{NO-BREAK SPACE}", " ")
-
-
 EXPECTED = {
     "factorial": 1512,
     "aqms": 360,
@@ -124,6 +114,17 @@ def test_a_table_has_the_means_over_seeds():
 
 
 # Tables, by hand ---------------------------------------------------------------------------------
+
+
+def block(series, options):
+    """A table with plain spaces."""
+    return tables.block(series, options).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def told(*given):
+    """A number with plain spaces."""
+    return tables.told(*given).replace("\N{NO-BREAK SPACE}", " ")
+
 
 FACTORS = {"sharing": ("dt", "lqd"), "aqm": ("ecn", "none")}
 VALUES = np.array([[[1.0, 2.0], [3.0, 2.0]], [[1.0, 4.0], [11.0, 8.0]]])
