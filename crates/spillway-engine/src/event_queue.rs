@@ -135,22 +135,44 @@ impl EventQueue {
         }
         let word = self.current[self.next];
         self.next += 1;
-        Some(Event { time: self.time_of(self.bucket, word), key: word as u32 })
+        Some(self.event(self.bucket, word))
+    }
+
+    /// As `pop`, where it is seldom done: `pop` is a part of its caller's code.
+    #[inline(never)]
+    pub fn take(&mut self) -> Option<Event> {
+        self.pop()
     }
 
     /// When the first event is due; `None` if nothing is pending. Slower than taking it out.
     pub fn next_time(&self) -> Option<Time> {
+        self.next().map(|event| event.time)
+    }
+
+    /// The first event; `None` if nothing is pending. Slower than taking it out.
+    pub fn next(&self) -> Option<Event> {
         if self.next < self.end {
-            return Some(self.time_of(self.bucket, self.current[self.next]));
+            return Some(self.event(self.bucket, self.current[self.next]));
         }
         let near = self.next_occupied().map(|bucket| {
             let place = (bucket & self.mask) as usize;
             let row = &self.rows[place].0[..usize::from(self.lengths[place])];
             let first = row.iter().chain(&self.surplus[place]).min();
-            self.time_of(bucket, *first.expect("a bucket that holds an event"))
+            self.event(bucket, *first.expect("a bucket that holds an event"))
         });
-        let far = self.far.peek().map(|Reverse(event)| event.time);
+        let far = self.far.peek().map(|&Reverse(event)| event);
         near.into_iter().chain(far).min()
+    }
+
+    /// Keeps only the events whose keys are wanted.
+    pub fn retain(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        let mut kept = EventQueue::new(self.width_log2, (self.mask + 1).ilog2());
+        while let Some(Event { time, key }) = self.take() {
+            if is_wanted(key) {
+                kept.push(time, key);
+            }
+        }
+        *self = kept;
     }
 
     /// The key of the event `ahead` places after the first; any key if the current bucket has no
@@ -160,10 +182,11 @@ impl EventQueue {
         self.current.get(self.next + ahead).map_or(0, |&word| word as u32)
     }
 
-    /// The time of an event of a bucket.
+    /// An event of a bucket.
     #[inline(always)]
-    fn time_of(&self, bucket: u64, word: u64) -> Time {
-        Time::from_ps((bucket << self.width_log2) + (word >> KEY_BITS))
+    fn event(&self, bucket: u64, word: u64) -> Event {
+        let time = Time::from_ps((bucket << self.width_log2) + (word >> KEY_BITS));
+        Event { time, key: word as u32 }
     }
 
     /// The word for a time and a key.
@@ -205,6 +228,7 @@ impl EventQueue {
     }
 
     /// Moves to the next bucket that holds any event. False if there is none.
+    #[inline(always)]
     fn advance(&mut self) -> bool {
         let bucket = self.next_occupied().unwrap_or(u64::MAX).min(self.far_bucket);
         (self.next, self.end) = (0, 0);
@@ -339,6 +363,21 @@ fn order(x: u64, y: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn events_that_are_not_wanted_are_removed() {
+        let mut queue = EventQueue::new(4, 6);
+        // In the current bucket, in another, and beyond the wheel.
+        for (time, key) in [(3, 1), (3, 2), (70, 3), (70, 4), (5_000, 5), (5_000, 6)] {
+            queue.push(Time::from_ps(time), key);
+        }
+        queue.retain(|key| key % 2 == 0);
+        let event = |time, key| Event { time: Time::from_ps(time), key };
+        assert_eq!((queue.len(), queue.next()), (3, Some(event(3, 2))));
+        let left: Vec<Event> = std::iter::from_fn(|| queue.take()).collect();
+        assert_eq!(left, [event(3, 2), event(70, 4), event(5_000, 6)]);
+        assert_eq!(queue.next(), None);
+    }
 
     #[test]
     fn events_come_by_time_and_then_by_key() {
