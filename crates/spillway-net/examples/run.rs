@@ -15,7 +15,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         spillway_settings::apply(&mut given, &assignment)?;
     }
     let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
-    let mut simulation = Simulation::new(Scenario::read(given, &Sources::of(folder))?);
+    let scenario = Scenario::read(given, &Sources::of(folder))?;
+    let threads = std::env::var("THREADS").map_or(Ok(1), |threads| threads.parse())?;
+    let (mut simulation, alone) = Simulation::on_threads(scenario, threads);
+    if let Some(reason) = alone.filter(|_| threads > 1) {
+        eprintln!("on one thread: {reason}");
+    }
     let begin = std::time::Instant::now();
     let progress = loop {
         match simulation.run(1 << 20) {
@@ -27,6 +32,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     simulation.finish();
     println!("{:#}", summarize(&mut simulation, progress));
     let counters = simulation.counters();
+    if let Some(windows) = simulation.windows() {
+        eprintln!("{windows:?}");
+    }
     let million = 1e-6 / seconds;
     eprintln!(
         "{seconds:.3} s, {:.3} million packet-hops per second, {:.3} events per hop",

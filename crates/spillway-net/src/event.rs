@@ -4,6 +4,8 @@
 //! again sends before anything arrives, unless the scenario has arrivals first. Arrivals come
 //! before new flows, and timers after both. The lower bits hold the number of a line or a flow.
 
+use spillway_engine::Time;
+
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident,)*) => {
         /// The kind of an event.
@@ -19,6 +21,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// A window of a part of the network ends.
+    Edge,
     /// A link fails or recovers.
     LinkChange,
     /// Routes change.
@@ -71,6 +75,22 @@ const KIND_BITS: u32 = 5;
 const ID_BITS: u32 = u32::BITS - KIND_BITS;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
+/// Something that happens in an event: its place in the order of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    /// The event's time.
+    pub time: Time,
+    /// The event's key.
+    pub key: u32,
+    /// The place of a loss among those of its event.
+    pub place: u32,
+}
+
+impl Moment {
+    /// Before any event.
+    pub const BEGIN: Moment = Moment { time: Time::ZERO, key: 0, place: 0 };
+}
+
 /// The most lines that keys can tell apart.
 pub(crate) const MOST_LINES: u64 = 1 << ID_BITS;
 
@@ -83,8 +103,20 @@ impl Kind {
     /// suffices: there are fewer lines ([`MOST_LINES`]), and two flows whose numbers have the same
     /// low bits are never alive at the same time.
     #[inline(always)]
-    pub fn key(self, number: u32) -> u32 {
+    pub const fn key(self, number: u32) -> u32 {
         (self as u32) << ID_BITS | id(number)
+    }
+
+    /// Whether it is a sample, which is taken at regular times.
+    pub fn is_sample(self) -> bool {
+        matches!(
+            self,
+            Kind::SampleQueues
+                | Kind::SampleWindows
+                | Kind::SampleLinks
+                | Kind::SamplePorts
+                | Kind::SampleAqms
+        )
     }
 
     /// The number in a key, if it is of this kind.
@@ -102,7 +134,7 @@ impl Kind {
 
 /// The number in a key. Of a flow's number, a key has only the low bits.
 #[inline(always)]
-pub(crate) fn id(key: u32) -> u32 {
+pub(crate) const fn id(key: u32) -> u32 {
     key & ID_MASK
 }
 

@@ -30,6 +30,7 @@ mod observing;
 mod out_of_order;
 mod paced;
 mod paced_repairs;
+mod parallel;
 mod paths;
 mod pauses;
 mod pfabric;

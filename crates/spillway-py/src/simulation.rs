@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// tables are emptied do not depend on the machine's speed.
 const STINT: u64 = 1 << 14;
 
+/// As many stints, for a run on several threads, which begin anew in each.
+const STINTS: u64 = 64;
+
 /// A run of a scenario. The scenario cannot be used again.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Simulation {
@@ -28,6 +31,8 @@ pub struct Simulation {
     places: Vec<String>,
     /// The first exception of its plug-ins, if it has any.
     failure: Option<Arc<Failure>>,
+    /// Why the run is on one thread, although it should be on several.
+    alone: Option<&'static str>,
 }
 
 struct State {
@@ -37,15 +42,21 @@ struct State {
 
 #[pymethods]
 impl Simulation {
-    /// A run that is about to begin.
+    /// A run that is about to begin, on as many threads as it can be divided among.
     #[new]
-    fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
+    #[pyo3(signature = (scenario, threads=1))]
+    fn new(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<Simulation> {
         let (failure, places) = (scenario.failure(), scenario.places.clone());
         let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
         let vocabulary = Vocabulary::of(&scenario);
-        let simulation = py.detach(|| Run::new(scenario));
+        let has_hooks = failure.is_some();
+        let (simulation, alone) = py.detach(|| match threads {
+            1 => (Run::new(scenario), None),
+            _ if has_hooks => (Run::new(scenario), Some("plug-ins are called one at a time")),
+            _ => Run::on_threads(scenario, threads),
+        });
         let state = Mutex::new(State { simulation, progress: Progress::Running });
-        let made = Simulation { state, vocabulary, places, failure };
+        let made = Simulation { state, vocabulary, places, failure, alone };
         made.check_plugins(py)?;
         Ok(made)
     }
@@ -159,7 +170,7 @@ impl Simulation {
         };
         let (vocabulary, places) = (self.vocabulary.clone(), self.places.clone());
         let state = Mutex::new(State { simulation, progress: self.state().progress });
-        let made = Simulation { state, vocabulary, places, failure };
+        let made = Simulation { state, vocabulary, places, failure, alone: self.alone };
         made.check_plugins(py)?;
         Ok(made)
     }
@@ -177,6 +188,11 @@ impl Simulation {
         self.check_plugins(py)?;
         let looks = looks.map_err(|error| errors::wrong_setting(py, error))?;
         Ok(looks.into_iter().map(|look| (Column::of(look.values), look.shape)).collect())
+    }
+
+    /// How many threads the run is on, and why it is on one if it should be on several.
+    fn threads(&self) -> (usize, Option<&'static str>) {
+        (self.state().simulation.threads(), self.alone)
     }
 
     /// The simulated time, in picoseconds. Raises an error while the run goes on with plug-ins: the
@@ -230,7 +246,8 @@ impl Simulation {
         let mut state = self.state();
         loop {
             // However a run is divided into calls, tables are emptied after the same events.
-            let events = STINT - state.simulation.events() % STINT;
+            let stint = if state.simulation.threads() == 1 { STINT } else { STINT * STINTS };
+            let events = stint - state.simulation.events() % stint;
             state.progress = match &self.failure {
                 None => some(&mut state.simulation, events, until),
                 Some(failure) => one_by_one(failure, &mut state.simulation, events, until),

@@ -85,7 +85,7 @@ pub struct Packet {
 pub struct Contents {
     /// The number of its flow, which stays the same for the whole run.
     pub flow: u32,
-    /// The place of its flow's state.
+    /// The place of the end of its flow that it goes to.
     pub slot: u32,
     /// The first byte that it carries; on an ack, the first byte still missing.
     pub seq: u64,

@@ -24,7 +24,7 @@ impl Hosts {
                 let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
                 let ends = (behind == 0 && together > 1) || remaining <= piece.payload.into();
                 let told = told | if bursts.tells && ends { flags::ASKS } else { 0 };
-                send_piece(net, flow, transport, slot, (piece, next), told, remaining);
+                send_piece(net, flow, transport, (piece, next), told, remaining);
                 sender.note_burst(net.now);
             }
             if together == 0 {

@@ -24,7 +24,7 @@ impl Hosts {
             self.tally.retransmitted += u64::from(piece.again);
             let remaining = sender.remaining(&piece);
             let next = sender.never_sent();
-            send_piece(net, flow, transport, slot, (piece, next), 0, remaining);
+            send_piece(net, flow, transport, (piece, next), 0, remaining);
         }
         set_timer(net, flow, sender);
     }

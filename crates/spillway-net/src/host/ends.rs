@@ -87,6 +87,8 @@ pub(crate) struct Outgoing {
     pub packets: i32,
     /// What chooses the path of its data.
     pub path: u32,
+    /// The place of its receiving end, which its packets carry.
+    pub peer: u32,
     /// Payload at its beginning that is tagged as sent in the first round trip.
     pub first_rtt_bytes: u32,
     /// The index of its transport.
@@ -136,6 +138,8 @@ pub(crate) struct ReceivingEnd {
     pub size: u64,
     /// The host that its acks go to.
     pub src: u32,
+    /// The place of its sending end, which its acks carry.
+    pub peer: u32,
     /// What chooses the path of its acks.
     pub ack_path: u32,
     /// The flags of its acks.
@@ -209,19 +213,17 @@ impl Ends {
         slot
     }
 
-    fn put(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.sending[slot as usize] = sending;
-                self.receiving[slot as usize] = receiving;
-                slot
-            }
-            None => {
+    fn put(&mut self, mut sending: SendingEnd, mut receiving: ReceivingEnd) -> u32 {
+        let slot = self.free.pop().unwrap_or(self.sending.len() as u32);
+        (sending.flow.peer, receiving.peer) = (slot, slot);
+        match (self.sending.get_mut(slot as usize), self.receiving.get_mut(slot as usize)) {
+            (Some(place), Some(other)) => (*place, *other) = (sending, receiving),
+            _ => {
                 self.sending.push(sending);
                 self.receiving.push(receiving);
-                self.sending.len() as u32 - 1
             }
         }
+        slot
     }
 
     /// Frees the place of a flow that is over.
@@ -251,7 +253,8 @@ impl Ends {
     }
 
     /// Puts the next flow of a connection into its place.
-    pub fn renew(&mut self, slot: u32, flow: Outgoing, receiving: ReceivingEnd) {
+    pub fn renew(&mut self, slot: u32, mut flow: Outgoing, mut receiving: ReceivingEnd) {
+        (flow.peer, receiving.peer) = (slot, slot);
         self.by_number.insert(event::id(flow.id), slot);
         self.sending[slot as usize].flow = flow;
         self.receiving[slot as usize] = receiving;
@@ -299,6 +302,23 @@ impl Ends {
     /// Packets of the flow at a place that were discarded because they came too early.
     pub fn discarded(&self, slot: u32) -> u32 {
         self.in_order.get(slot as usize).map_or(0, |state| state.discarded)
+    }
+
+    /// The sending end at a place, if there is one.
+    pub fn sending_at(&self, slot: u32) -> Option<&SendingEnd> {
+        self.sending.get(slot as usize)
+    }
+
+    /// The receiving end at a place, if there is one.
+    pub fn receiving_at(&self, slot: u32) -> Option<&ReceivingEnd> {
+        self.receiving.get(slot as usize)
+    }
+
+    /// As many packets of the flow at a place were discarded.
+    pub fn take_discarded(&mut self, slot: u32, discarded: u32) {
+        if discarded > 0 {
+            self.in_order_mut(slot).1.discarded = discarded;
+        }
     }
 
     /// The receiving end at a place.
@@ -401,6 +421,7 @@ mod tests {
             id,
             packets: 0,
             path: 0,
+            peer: 0,
             first_rtt_bytes: 0,
             transport: 0,
             data_flags: 0,
@@ -423,6 +444,7 @@ mod tests {
             awaits: spec.size,
             size: spec.size,
             src: 0,
+            peer: 0,
             ack_path: 0,
             ack_flags: 0,
             transport: 0,

@@ -26,7 +26,8 @@ impl Hosts {
             priority: priority::OF_CONTROL,
             ..Packet::default()
         };
-        let contents = Contents { flow: flow.id, slot, sent_at: net.now, ..Contents::default() };
+        let contents =
+            Contents { flow: flow.id, slot: flow.peer, sent_at: net.now, ..Contents::default() };
         net.launch(flow.spec.src, packet, contents);
         set_timer(net, flow, sender);
     }
@@ -47,6 +48,7 @@ impl Hosts {
             packet.flags = receiving.ack_flags | flags::SYN;
             packet.dst = receiving.src;
             packet.path = receiving.ack_path;
+            net.packets.contents_mut(id).slot = receiving.peer;
             net.relaunch(host, id);
             return;
         }
@@ -56,7 +58,7 @@ impl Hosts {
         let Driver::ClosedLoop(sender) = driver else { return };
         sender.on_connected(net.now, sent_at);
         if sender.is_done() {
-            self.note_if_over(slot);
+            self.note_if_over(net.moment(), slot);
         } else {
             self.send_pieces(net, scenario, slot);
         }

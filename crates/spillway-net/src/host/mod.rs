@@ -3,6 +3,7 @@
 //! Every function here acts at one host. It sends through the [`Network`], which delivers what
 //! arrives.
 
+mod across;
 mod base;
 mod bursts;
 mod by_order;
@@ -19,11 +20,14 @@ mod receiving;
 mod sending;
 mod start;
 
+pub(crate) use by_order::Gone;
 pub(crate) use ends::Ends;
 pub(crate) use observing::Completed;
 
+use crate::event::Moment;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
+use across::Across;
 use base::Base;
 use connections::Connections;
 use notifications::Told;
@@ -66,6 +70,8 @@ pub(crate) struct Hosts {
     pub awaited: Vec<(FlowSpec, u32)>,
     /// What becomes of flows, if the run is observed.
     pub observed: Option<Box<ObservedFlows>>,
+    /// Of a part of a cut network: flows that cross its border.
+    across: Option<Box<Across>>,
 }
 
 /// No flow's place.
@@ -124,13 +130,13 @@ impl Hosts {
         }
     }
 
-    /// A packet was lost that the sending end had made. `is_data` says whether it was a data
-    /// packet.
-    pub fn on_lost(&mut self, slot: u32, is_data: bool) {
+    /// A packet was lost that the sending end had made.
+    pub fn on_lost(&mut self, at: Moment, slot: u32, lost: &Gone) {
+        self.note_number_of_lost(slot, lost);
         let flow = &mut self.ends.sending_mut(slot).flow;
         flow.packets -= 1;
-        flow.lost += u32::from(is_data);
-        self.note_if_over(slot);
+        flow.lost += u32::from(lost.is_data);
+        self.note_if_over(at, slot);
     }
 
     /// When a flow was complete; [`Time::MAX`] if it is not.
@@ -147,7 +153,7 @@ impl Hosts {
     /// Counts a flow that is complete now. Flows that wait for it may be released.
     #[cold]
     fn count_complete(&mut self, slot: u32) {
-        self.unfinished -= 1;
+        self.unfinished = self.unfinished.wrapping_sub(1);
         self.tally.completed += 1;
         let spec = self.ends.sending(slot).flow.spec;
         self.note_complete(slot);
@@ -174,7 +180,7 @@ impl Hosts {
     pub fn remove(&mut self, slot: u32) {
         if self.completed_at(slot) == Time::MAX {
             // A packet of an open-loop flow was lost, or the run has ended.
-            self.unfinished -= 1;
+            self.unfinished = self.unfinished.wrapping_sub(1);
             let is_finite = self.ends.sending(slot).flow.spec.size != FlowSpec::ENDLESS;
             self.incomplete += u64::from(is_finite);
         }
@@ -196,9 +202,11 @@ impl Hosts {
     }
 
     #[inline]
-    fn note_if_over(&mut self, slot: u32) {
+    fn note_if_over(&mut self, at: Moment, slot: u32) {
         if self.ends.is_over(slot) {
             self.over = Some(slot);
+        } else if self.across.is_some() {
+            self.note_gone(slot, at);
         }
     }
 }
@@ -215,6 +223,8 @@ mod tests {
     fn bench(kind: &str, more: &str) -> Bench {
         Bench::new(&format!("{STAR}\n{}", transport(kind, more)))
     }
+
+    const LOST: Gone = Gone { is_data: true, number: None };
 
     /// A packet of a flow arrives at a host now.
     fn deliver(bench: &mut Bench, host: u32, slot: u32, flags: u16, (seq, payload): (u64, u32)) {
@@ -259,7 +269,7 @@ mod tests {
         let mut open = bench("udp", "");
         let slot = open.start(flow(0, 1, 960));
         assert_eq!((open.hosts.take_over(), open.hosts.unfinished), (None, 1));
-        open.hosts.on_lost(slot, true);
+        open.hosts.on_lost(open.net.moment(), slot, &LOST);
         assert_eq!(open.hosts.take_over(), Some(slot));
         assert_eq!(open.hosts.take_over(), None, "it is told once");
         open.hosts.remove(slot);
@@ -267,7 +277,7 @@ mod tests {
         // A sender that waits for an ack will send it again.
         let mut closed = bench("newreno", "");
         let slot = closed.start(flow(0, 1, 960));
-        closed.hosts.on_lost(slot, true);
+        closed.hosts.on_lost(closed.net.moment(), slot, &LOST);
         assert_eq!(closed.hosts.take_over(), None);
         assert_eq!(closed.hosts.ends.sending(slot).flow.packets, 0);
     }

@@ -59,7 +59,8 @@ impl Hosts {
             priority: priority::OF_CONTROL,
             ..Packet::default()
         };
-        let contents = Contents { flow: end.id, slot, sent_at: net.now, ..Contents::default() };
+        let contents =
+            Contents { flow: end.id, slot: end.peer, sent_at: net.now, ..Contents::default() };
         net.launch(end.dst, packet, contents);
     }
 
@@ -73,7 +74,7 @@ impl Hosts {
         if let Driver::ClosedLoop(sender) = &mut sending.driver {
             sender.on_notification(net.now);
         }
-        self.note_if_over(slot);
+        self.note_if_over(net.moment(), slot);
     }
 }
 

@@ -63,6 +63,10 @@ impl Hosts {
             net.events.push(net.now + gap, Kind::Clock.key(flow.id));
         }
         let remaining = flow.remaining(piece.seq);
-        send_piece(net, flow, transport, slot, (piece, clock.next), 0, remaining);
+        let is_last = clock.has_sent(size);
+        send_piece(net, flow, transport, (piece, clock.next), 0, remaining);
+        if is_last {
+            self.note_all_sent(slot);
+        }
     }
 }

@@ -109,7 +109,7 @@ impl Hosts {
             _ => {
                 end.packets -= 1;
                 net.packets.remove(id);
-                self.note_if_over(slot);
+                self.note_if_over(net.moment(), slot);
             }
         }
     }
@@ -123,7 +123,7 @@ impl Hosts {
         let new = end.receiver.on_datagram(&segment);
         self.note_arrived(net.now, scenario, slot, new);
         net.packets.remove(id);
-        self.note_if_over(slot);
+        self.note_if_over(net.moment(), slot);
     }
 
     /// Counts payload that has arrived for the first time.
@@ -167,6 +167,7 @@ impl Hosts {
     ) {
         let contents = net.packets.contents_mut(id);
         let end = self.ends.receiving(contents.slot);
+        contents.slot = end.peer;
         contents.seq = ack.seq;
         contents.sent_at = ack.sent_at;
         contents.payload = 0;

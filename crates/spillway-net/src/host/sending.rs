@@ -84,7 +84,7 @@ impl Hosts {
                     self.count_complete(slot);
                 }
             }
-            self.note_if_over(slot);
+            self.note_if_over(net.moment(), slot);
         } else {
             self.send_pieces(net, scenario, slot);
         }
@@ -110,7 +110,7 @@ impl Hosts {
             Sending::InBursts => return self.send_bursts(net, scenario, slot),
         }
         let repairs = &mut self.tally.retransmitted;
-        send_by_window::<false>(net, flow, sender, transport, closed, slot, repairs);
+        send_by_window::<false>(net, flow, sender, transport, closed, repairs);
     }
 
     /// As `send_pieces`, for a sender that numbers its packets.
@@ -120,7 +120,7 @@ impl Hosts {
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         let repairs = &mut self.tally.retransmitted;
-        send_by_window::<true>(net, flow, sender, transport, closed, slot, repairs);
+        send_by_window::<true>(net, flow, sender, transport, closed, repairs);
     }
 
     /// As `send_pieces`, segment by segment. This is for three kinds of senders: one that paces,
@@ -161,7 +161,7 @@ impl Hosts {
             let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));
             let told = told(sender, closed) | if TAGS { tag(sender, net.now, &piece) } else { 0 };
             let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-            let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
+            let made = packet_of(net, flow, transport, (piece, next), told, remaining);
             launch(net, flow, sender, &piece, made);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
@@ -199,7 +199,10 @@ impl Hosts {
         flow.timer = Time::MAX;
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
-        if sender.deadline() <= now && !sender.is_done() {
+        if sender.is_done() {
+            return;
+        }
+        if sender.deadline() <= now {
             let late_before = sender.probes_for_timeouts;
             let probe = sender.on_deadline(now, closed);
             let timeouts = sender.timeouts - flow.timeouts;
@@ -223,7 +226,7 @@ impl Hosts {
                     && remaining <= piece.payload.into();
                 let told = told | if at_end { flags::ASKS } else { 0 };
                 let told = told | if closed.protects { tag(sender, net.now, &piece) } else { 0 };
-                send_piece(net, flow, transport, slot, (piece, next), told, remaining);
+                send_piece(net, flow, transport, (piece, next), told, remaining);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
                 return;
@@ -315,14 +318,13 @@ fn send_by_window<const NUMBERED: bool>(
     sender: &mut Sender,
     transport: &Transport,
     closed: &ClosedLoop,
-    slot: u32,
     repairs: &mut u64,
 ) {
     while let Some(piece) = sender.next_piece(net.now, closed) {
         *repairs += u64::from(piece.again);
         let told = told(sender, closed);
         let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-        let made = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
+        let made = packet_of(net, flow, transport, (piece, next), told, remaining);
         if NUMBERED {
             launch(net, flow, sender, &piece, made)
         } else {
@@ -357,12 +359,11 @@ pub(super) fn send_piece(
     net: &mut Network,
     flow: &mut Outgoing,
     transport: &Transport,
-    slot: u32,
     (piece, next): (Piece, u64),
     told: u16,
     remaining: u64,
 ) {
-    let (packet, contents) = packet_of(net, flow, transport, slot, (piece, next), told, remaining);
+    let (packet, contents) = packet_of(net, flow, transport, (piece, next), told, remaining);
     net.launch(flow.spec.src, packet, contents);
 }
 
@@ -387,7 +388,6 @@ pub(super) fn packet_of(
     net: &Network,
     flow: &mut Outgoing,
     transport: &Transport,
-    slot: u32,
     (piece, next): (Piece, u64),
     told: u16,
     remaining: u64,
@@ -409,7 +409,7 @@ pub(super) fn packet_of(
     };
     let contents = Contents {
         flow: flow.id,
-        slot,
+        slot: flow.peer,
         seq,
         sent_at: net.now,
         payload: piece.payload,

@@ -20,7 +20,18 @@ use spillway_transport::{Access, ClosedLoop, Transport};
 impl Hosts {
     /// Starts a flow, which gets this number, on a connection of its own or on one that is idle.
     pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
-        self.unfinished += 1;
+        let slot = self.prepare(net, scenario, id, spec);
+        self.begin(net, scenario, slot);
+    }
+
+    /// Makes both ends of a flow that is about to begin. Returns their place.
+    pub fn prepare(
+        &mut self,
+        net: &mut Network,
+        scenario: &Scenario,
+        id: u32,
+        spec: FlowSpec,
+    ) -> u32 {
         let place = scenario.class_transport[usize::from(spec.class)];
         let transport = scenario.transport(place);
         let leaves_open = transport.leaves_open();
@@ -45,6 +56,7 @@ impl Hosts {
             id,
             packets: 0,
             path: there.path,
+            peer: 0,
             first_rtt_bytes: transport.first_rtt_bytes(rate, scenario.base_rtt),
             transport: place,
             data_flags: if closed.is_some_and(|closed| closed.times_from_nic) {
@@ -77,6 +89,7 @@ impl Hosts {
             awaits: if climbs_to == 0 { spec.size } else { climbs_to },
             size: spec.size,
             src: spec.src,
+            peer: 0,
             ack_path: back.path,
             ack_flags: back.flags,
             transport: place,
@@ -112,10 +125,20 @@ impl Hosts {
         if self.names_connections {
             net.packets.name_connection(slot, connection);
         }
-        match closed {
-            None => self.send_by_clock(net, scenario, slot),
-            Some(_) if shakes_hands => self.send_syn(net, scenario, slot),
-            Some(_) => self.send_pieces(net, scenario, slot),
+        slot
+    }
+
+    /// A flow sends its first packets.
+    pub fn begin(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
+        self.unfinished = self.unfinished.wrapping_add(1);
+        let SendingEnd { flow, driver } = self.ends.sending(slot);
+        let is_first = flow.connection == flow.id;
+        let closed = scenario.transport(flow.transport).closed_loop();
+        let shakes_hands = is_first && closed.is_some_and(|closed| closed.handshake);
+        match driver {
+            Driver::OpenLoop(_) => self.send_by_clock(net, scenario, slot),
+            Driver::ClosedLoop(_) if shakes_hands => self.send_syn(net, scenario, slot),
+            Driver::ClosedLoop(_) => self.send_pieces(net, scenario, slot),
         }
     }
 }

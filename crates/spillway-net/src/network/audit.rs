@@ -1,7 +1,7 @@
 //! Checks of the network's accounts.
 
-use super::Network;
 use super::intake::Intake;
+use super::{Network, Totals};
 use crate::port::nic::Nic;
 use spillway_switch::Switch;
 use spillway_switch::packet::{NO_PACKET, PacketId};
@@ -10,6 +10,20 @@ impl Network {
     /// Whether every packet and byte made has arrived, was lost, or is still in the network, and
     /// all switches' counters agree with their packets. For tests: it visits every packet.
     pub fn is_conserved(&self) -> bool {
+        let (packets, bytes) = self.present();
+        self.totals.are_all_but(packets, bytes)
+            && packets == self.packets.live() as u64
+            && self.is_consistent()
+    }
+
+    /// Whether all switches' and NICs' counters agree with their packets.
+    pub fn is_consistent(&self) -> bool {
+        self.switches.iter().all(|switch| switch.is_consistent(&self.packets))
+            && self.nics.iter().all(|nic| nic.is_consistent(&self.packets))
+    }
+
+    /// The packets and bytes that are in the network.
+    pub fn present(&self) -> (u64, u64) {
         let (mut packets, mut bytes) = (0, 0);
         let mut count = |mut id: PacketId| {
             while id != NO_PACKET {
@@ -25,12 +39,15 @@ impl Network {
             packets += 1;
             bytes += u64::from(self.packets[id].size);
         }
-        let t = &self.totals;
-        t.made_packets == t.arrived_packets + t.lost_packets + packets
-            && t.made_bytes == t.arrived_bytes + t.lost_bytes + bytes
-            && packets == self.packets.live() as u64
-            && self.switches.iter().all(|switch| switch.is_consistent(&self.packets))
-            && self.nics.iter().all(|nic| nic.is_consistent(&self.packets))
+        (packets, bytes)
+    }
+}
+
+impl Totals {
+    /// Whether all that was made has arrived or was lost, but so much.
+    pub fn are_all_but(&self, packets: u64, bytes: u64) -> bool {
+        self.made_packets == self.arrived_packets + self.lost_packets + packets
+            && self.made_bytes == self.arrived_bytes + self.lost_bytes + bytes
     }
 }
 

@@ -59,6 +59,8 @@ impl Network {
         let deadlocks = Deadlocks::new(scenario, &routing, pausing.is_some());
         Network {
             now: Time::ZERO,
+            key: 0,
+            loss: 0,
             events: EventQueue::new(width_log2, buckets_log2),
             packets: Arena::new(),
             ports,

@@ -6,6 +6,7 @@
 mod ahead;
 mod audit;
 mod build;
+mod cut;
 mod deadlock;
 mod expelling;
 mod failures;
@@ -17,9 +18,12 @@ mod waiting;
 mod whole_ns;
 
 pub(crate) use ahead::FAR_LINES;
+pub use cut::Cut;
+pub(crate) use cut::{Border, Ferry};
 pub(crate) use pausing::Pause;
 pub(crate) use timers::PolicyTimer;
 
+use crate::event::Moment;
 use crate::port::line::{End, Line, Waking};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
@@ -99,6 +103,10 @@ pub(crate) struct SwitchPorts {
 #[derive(Clone)]
 pub(crate) struct Network {
     pub now: Time,
+    /// The key of the event that is being handled.
+    pub key: u32,
+    /// Which of the packets that it has lost is looked at.
+    pub loss: u32,
     pub events: EventQueue,
     pub packets: Arena,
     pub lines: Vec<Line>,
@@ -141,7 +149,23 @@ pub(crate) struct Network {
     pub totals: Totals,
 }
 
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, more: Totals) {
+        self.made_packets += more.made_packets;
+        self.made_bytes += more.made_bytes;
+        self.arrived_packets += more.arrived_packets;
+        self.arrived_bytes += more.arrived_bytes;
+        self.lost_packets += more.lost_packets;
+        self.lost_bytes += more.lost_bytes;
+    }
+}
+
 impl Network {
+    /// What is being done, as a place in the order of the run.
+    pub fn moment(&self) -> Moment {
+        Moment { time: self.now, key: self.key, place: self.loss }
+    }
+
     /// When a line will have sent all packets put on it.
     fn busy_until(&self, line_id: u32) -> Time {
         match self.port_fifos.get(line_id as usize) {

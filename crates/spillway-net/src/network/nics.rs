@@ -35,7 +35,7 @@ impl Network {
     }
 
     /// Sends a packet that a host has made out of an arrived packet, in that packet's place.
-    #[inline]
+    #[inline(always)]
     pub fn relaunch(&mut self, host: u32, id: PacketId) {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
@@ -122,6 +122,9 @@ impl Network {
     /// their turn has come, and so do other NICs with packets of their best queue. `packet_hops`
     /// counts these already. Here they do not count.
     pub fn packet_hops_begun(&self) -> u64 {
+        if self.packets.live() == 0 {
+            return self.packet_hops;
+        }
         let is_plain = self.nic_queueing == NicQueueing::Plain;
         let lines = self.lines[..self.nics.len()].iter();
         let ahead = lines.filter(|line| is_plain || line.waking == Waking::BestInOrder);
@@ -307,7 +310,7 @@ mod tests {
         let mut bench = bench(nic);
         for (flow, size) in [(0, 1_000), (1, 400), (1, 300), (2, 200)] {
             let packet = Packet { size, dst: 1, priority: 0, ..Packet::default() };
-            bench.net.launch(0, packet, Contents { slot: flow, ..Contents::default() });
+            bench.net.launch(0, packet, Contents { flow, ..Contents::default() });
         }
         assert_eq!(bench.sizes_on_line(0), [1_000]);
         bench.net.now = Time::from_us(5);

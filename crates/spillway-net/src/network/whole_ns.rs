@@ -22,6 +22,11 @@ impl WholeNs {
         lasts
     }
 
+    /// Exchanges what two networks have saved on a line.
+    pub fn swap(&mut self, line: usize, other: &mut WholeNs) {
+        std::mem::swap(&mut self.0[line], &mut other.0[line]);
+    }
+
     /// The time that cutting has saved a line so far, in comparison with the line's rate.
     pub fn saved(&self, line: u32) -> Time {
         self.0[line as usize]

@@ -214,6 +214,25 @@ impl Line {
         self.last = low;
     }
 
+    /// Appends a packet that has come from the line's sender and arrives at this time.
+    pub fn receive(
+        &mut self,
+        id: PacketId,
+        arrival: Time,
+        packets: &mut Arena,
+        events: &mut EventQueue,
+    ) {
+        let tail = std::mem::replace(&mut self.tail, id);
+        if self.head == NO_PACKET {
+            self.head = id;
+            events.push(arrival, Kind::Arrival.key(self.number));
+        } else {
+            let tail = &mut packets[tail];
+            tail.next = id;
+            tail.prev = (arrival - tail.time).ps().min(LONG_GAP.into()) as u32;
+        }
+    }
+
     /// Removes the first packet, which is `packet`, and schedules the arrival of the next one.
     #[inline(always)]
     pub fn take(&mut self, packet: &Packet, packets: &Arena, events: &mut EventQueue) {

@@ -310,13 +310,13 @@ impl Nic {
                 lists[usize::from(queue)].append(!self.backlog.has(queue), id, packets);
             }
             Queues::PerFlow(lists) => {
-                let (lists, slot) = (&mut lists[usize::from(queue)], packets.contents(id).slot);
-                match lists.iter_mut().find(|(of, _)| *of == slot) {
+                let (lists, flow) = (&mut lists[usize::from(queue)], packets.contents(id).flow);
+                match lists.iter_mut().find(|(of, _)| *of == flow) {
                     Some((_, list)) => list.append(false, id, packets),
                     None => {
                         let mut list = List::EMPTY;
                         list.append(true, id, packets);
-                        lists.push_back((slot, list));
+                        lists.push_back((flow, list));
                     }
                 }
             }
@@ -430,7 +430,7 @@ mod tests {
     use super::*;
     use spillway_switch::packet::{Contents, NO_PRIORITY};
 
-    /// The order in which packets leave, as their indices among those given as (slot, priority).
+    /// The order in which packets leave, as their indices among those given as (flow, priority).
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
         let settings = NicSettings {
             scheduling,
@@ -441,9 +441,9 @@ mod tests {
             queue_pairs: false,
         };
         let (mut nic, mut packets) = (Nic::new(settings, None, None), Arena::new());
-        for (seq, &(slot, priority)) in (0..).zip(given) {
+        for (seq, &(flow, priority)) in (0..).zip(given) {
             let id = {
-                let contents = Contents { slot, seq, ..Contents::default() };
+                let contents = Contents { flow, seq, ..Contents::default() };
                 packets.insert(Packet { priority, ..Packet::default() }, contents)
             };
             nic.enqueue(id, &mut packets);

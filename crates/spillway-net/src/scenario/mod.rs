@@ -161,6 +161,13 @@ impl Scenario {
         self.files.named()
     }
 
+    /// A bound from below for the bytes of a packet on the wire.
+    pub(crate) fn smallest_packet(&self) -> u64 {
+        let sizes =
+            self.transports.iter().map(|transport| transport.ack_size.min(transport.header));
+        sizes.min().unwrap_or(0).into()
+    }
+
     /// The facts on which the policies of switches and NICs depend.
     fn around(&self) -> switches::Surroundings<'_> {
         switches::Surroundings {

@@ -225,7 +225,10 @@ impl Simulation {
         let node = self.scenario.topology.place_of(lost.at);
         let place = LossPlace { node, buffer, queue: lost.queue, port };
         let row = DropRow::of(self.network.now, lost.reason, place, (packet, contents));
-        self.record.drops.push(row);
+        match &mut self.part {
+            None => self.record.drops.push(row),
+            Some(part) => part.drops.push((self.network.moment(), row)),
+        }
     }
 
     /// Moves what switches have traced into the record. To be called from time to time.

@@ -4,6 +4,7 @@ mod changing;
 mod in_time;
 mod instruments;
 mod observing;
+mod parallel;
 mod pauses;
 mod ports;
 mod rows;
@@ -11,8 +12,8 @@ mod stepping;
 mod waits;
 
 use crate::event::Kind;
-use crate::host::Hosts;
-pub use crate::network::Totals;
+use crate::host::{Gone, Hosts};
+pub use crate::network::{Cut, Totals};
 use crate::network::{FAR_LINES, Network};
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
@@ -21,7 +22,9 @@ use crate::scenario::{Change, Changed, Scenario};
 use instruments::Instruments;
 use observing::Observing;
 pub use observing::{Each, Look, Quantity, SIGNALS, Signal};
-use spillway_engine::Time;
+pub use parallel::Windows;
+use parallel::{Parallel, Part};
+use spillway_engine::{Event, Time};
 use spillway_switch::packet::flags;
 use spillway_switch::{Discipline, DropReason, Switch};
 use spillway_traffic::{Iteration, Merge};
@@ -124,6 +127,13 @@ pub struct Simulation {
     looks_far: bool,
     /// When the run halted last.
     halted_at: Time,
+    /// Events from this time on are not handled: those after the scenario's `stop`, or, in a part
+    /// of a cut network, those beyond the present window.
+    until: Time,
+    /// What it has in addition if it is a part of a cut network.
+    part: Option<Box<Part>>,
+    /// The parts of a run on several threads.
+    parallel: Option<Box<Parallel>>,
     /// When samples and wake-ups of policies will have been too many.
     samples_until: Time,
     /// How many of the scenario's changes have been made, and what has changed.
@@ -159,6 +169,9 @@ impl Simulation {
             // Without shortcuts too, so that tests run both ways.
             looks_far: network.lines.len() >= FAR_LINES || shortcuts == Shortcuts::NONE,
             halted_at: Time::ZERO,
+            until: scenario.stop.saturating_add(Time::from_ps(1)),
+            part: None,
+            parallel: None,
             samples_until: Time::MAX,
             changes_made: 0,
             changed: Changed::default(),
@@ -188,7 +201,9 @@ impl Simulation {
 
     /// Brings all ports up to date: deferred ports send what they could have sent by now.
     pub fn catch_up(&mut self) {
-        self.network.catch_up_all();
+        if self.parallel.is_none() {
+            self.network.catch_up_all();
+        }
     }
 
     /// Handles up to `events` events. Call `catch_up` before looking at the result.
@@ -212,6 +227,9 @@ impl Simulation {
 
     #[inline(never)]
     fn handle_events(&mut self, events: u64) -> Progress {
+        if self.parallel.is_some() {
+            return self.run_in_parts(Time::MAX, events);
+        }
         if let Some(progress) = self.ended_early() {
             return progress;
         }
@@ -220,12 +238,11 @@ impl Simulation {
                 return self.progress_at_stop();
             }
             let Some(event) = self.network.events.pop() else { return self.progress_at_stop() };
-            if event.time > self.scenario.stop {
-                self.network.now = self.scenario.stop;
-                return self.progress_at_stop();
+            if event.time >= self.until {
+                return self.on_limit(event);
             }
             debug_assert!(event.time >= self.network.now, "time does not go back");
-            self.network.now = event.time;
+            (self.network.now, self.network.key) = (event.time, event.key);
             if !self.looks_far {
                 self.network.look_ahead();
             } else if let Some((slot, of_packet)) = self.network.look_far_ahead() {
@@ -240,6 +257,9 @@ impl Simulation {
             } else if let Some(line) = Kind::Wake.id_of(event.key) {
                 self.network.on_wake(line);
             } else {
+                if self.ends_window() {
+                    return Progress::Halted;
+                }
                 self.on_rare_event(event.key);
                 if self.is_deadlocked {
                     return Progress::Deadlock;
@@ -256,6 +276,16 @@ impl Simulation {
         Progress::Running
     }
 
+    /// No event is left before the stop, or in the window.
+    #[cold]
+    fn on_limit(&mut self, event: Event) -> Progress {
+        if event.key == Kind::Edge.key(0) {
+            return Progress::Halted;
+        }
+        self.network.now = self.scenario.stop;
+        self.progress_at_stop()
+    }
+
     /// How the run has ended, if it ended while something was still left to happen.
     fn ended_early(&self) -> Option<Progress> {
         match (self.is_deadlocked, self.is_still) {
@@ -267,10 +297,11 @@ impl Simulation {
 
     /// Bytes of memory that grow during a run: those of packets, flows and records.
     pub fn bytes(&self) -> u64 {
+        let parts = self.parallel.as_ref().map_or(0, |parallel| parallel.bytes());
         let packets = self.network.packets.bytes()
             + self.network.telemetry.bytes()
             + self.network.numbers.bytes();
-        packets + self.hosts.bytes() + self.record.bytes() + self.waits.bytes()
+        parts + packets + self.hosts.bytes() + self.record.bytes() + self.waits.bytes()
     }
 
     /// The time at which policies will have been woken, and samples taken, too often after
@@ -318,7 +349,7 @@ impl Simulation {
             Kind::SampleLinks => self.sample_lines(),
             Kind::SamplePorts => self.sample_ports(),
             Kind::SampleAqms => self.sample_aqms(),
-            Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
+            Kind::Edge | Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
         }
     }
 
@@ -340,14 +371,11 @@ impl Simulation {
     fn is_still_after(&self, key: u32) -> bool {
         let is_stalled = self.hosts.unfinished > self.endless;
         match Kind::of(key).0 {
+            // Only the whole knows what is left.
+            _ if self.part.is_some() => false,
             Kind::PolicyTimer if !is_stalled => self.network.is_still(0),
-            Kind::PolicyTimer
-            | Kind::SampleQueues
-            | Kind::SampleWindows
-            | Kind::SampleLinks
-            | Kind::SamplePorts
-            | Kind::SampleAqms => is_stalled && self.network.is_still(self.samplers()),
-            _ => false,
+            Kind::PolicyTimer => self.network.is_still(self.samplers()),
+            kind => kind.is_sample() && is_stalled && self.network.is_still(self.samplers()),
         }
     }
 
@@ -423,7 +451,10 @@ impl Simulation {
     /// Whether every packet and byte made has arrived, was lost, or is still in the network, and
     /// all switches' counters agree with their packets. For tests: it visits every packet.
     pub fn is_conserved(&self) -> bool {
-        self.network.is_conserved()
+        match &self.parallel {
+            None => self.network.is_conserved(),
+            Some(_) => self.clone().conserves_in_parts(),
+        }
     }
 
     fn schedule_start(&mut self) {
@@ -439,6 +470,9 @@ impl Simulation {
     /// are due now.
     fn start_flows(&mut self) {
         let now = self.network.now;
+        if self.part.is_some() {
+            return self.start_flows_in_part();
+        }
         if self.starts_at <= now {
             self.starts_at = Time::MAX;
         }
@@ -469,6 +503,12 @@ impl Simulation {
     }
 
     fn start_flow(&mut self, spec: FlowSpec) {
+        let id = self.count_start(&spec);
+        self.hosts.start_flow(&mut self.network, &self.scenario, id, spec);
+    }
+
+    /// Counts a flow that starts. Returns its number.
+    fn count_start(&mut self, spec: &FlowSpec) -> u32 {
         let id = self.counters.flows_started as u32;
         self.counters.flows_started += 1;
         self.hosts.note_started(spec.class);
@@ -477,24 +517,39 @@ impl Simulation {
         } else if spec.start >= self.scenario.warmup {
             self.counters.started_bytes += spec.size;
         }
-        self.hosts.start_flow(&mut self.network, &self.scenario, id, spec);
+        id
+    }
+
+    /// Tells the host that sent a packet for the end at this place that the packet was lost.
+    fn tell_of_loss(&mut self, to: (u32, u32), lost: &Gone) {
+        let at = self.network.moment();
+        let slot = match &mut self.part {
+            None => to.1,
+            Some(part) => match part.sender_of_lost(&self.hosts, to, (at, lost)) {
+                None => return,
+                Some(slot) => slot,
+            },
+        };
+        self.hosts.on_lost(at, slot, lost);
+        self.write_row_if_over();
     }
 
     /// Records the packets that the network has lost, and tells the hosts that sent them.
     #[cold]
     fn collect_lost(&mut self) {
-        for lost in std::mem::take(&mut self.network.lost) {
+        for (place, lost) in std::mem::take(&mut self.network.lost).into_iter().enumerate() {
+            self.set_key_of_lost(place);
             self.note_drop(&lost);
             let packet = &self.network.packets[lost.packet];
-            let (size, is_data) = (packet.size, packet.flags & flags::CONTROL == 0);
+            let (size, dst) = (packet.size, packet.dst);
             let slot = self.network.packets.contents(lost.packet).slot;
-            self.hosts.note_number_of_lost(&self.network, slot, lost.packet);
+            let gone = Gone::of(&self.network, lost.packet);
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);
-            self.hosts.on_lost(slot, is_data);
-            self.write_row_if_over();
+            self.tell_of_loss((dst, slot), &gone);
         }
+        self.network.loss = 0;
     }
 }
 

@@ -20,7 +20,10 @@ impl Simulation {
     #[cold]
     fn look_after_flows(&mut self) {
         if let Some(slot) = self.hosts.take_over() {
-            self.write_last_row(slot);
+            match &mut self.part {
+                None => self.write_last_row(slot, self.network.now),
+                Some(part) => part.over.push((self.network.moment(), slot)),
+            }
         }
         if !self.hosts.awaited.is_empty() {
             self.network.events.push(self.network.now, Kind::FlowStart.key(0));
@@ -29,8 +32,8 @@ impl Simulation {
 
     /// Writes the row of a flow, and removes the flow.
     #[cold]
-    fn write_last_row(&mut self, slot: u32) {
-        let mut outcome = self.outcome_of(slot);
+    pub(super) fn write_last_row(&mut self, slot: u32, now: Time) {
+        let mut outcome = self.outcome_of(slot, now);
         let sending = self.hosts.ends.sending(slot);
         let flow = &sending.flow;
         self.record.add(&Over {
@@ -56,8 +59,9 @@ impl Simulation {
     /// Ends the run at this time: writes the rows of flows that are alive, and what instruments
     /// still hold.
     pub fn finish(&mut self) {
+        self.finish_parts();
         for slot in self.hosts.ends.slots() {
-            self.write_last_row(slot);
+            self.write_last_row(slot, self.network.now);
         }
         self.waits.unfinished().iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
         self.finish_fates();
@@ -69,7 +73,7 @@ impl Simulation {
         self.collect_traces_before(None);
     }
 
-    fn outcome_of(&self, slot: u32) -> Outcome {
+    fn outcome_of(&self, slot: u32, now: Time) -> Outcome {
         let (sending, receiving) = (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
         let spec = &sending.flow.spec;
         let repairs = self.hosts.ends.repairs(slot);
@@ -80,7 +84,7 @@ impl Simulation {
         let has_extra = self.scenario.recording.climbing || !repairs.is_empty();
         let completed_at = self.hosts.completed_at(slot);
         let is_complete = completed_at != Time::MAX;
-        let end = if is_complete { completed_at } else { self.network.now };
+        let end = if is_complete { completed_at } else { now };
         Outcome {
             start: spec.start,
             fct: end.since(spec.start),

@@ -34,6 +34,9 @@ impl Simulation {
     }
 
     pub(super) fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
+        if self.parallel.is_some() {
+            return self.run_in_parts(time, events);
+        }
         for _ in 0..events {
             let next = self.network.events.next_time();
             let goes_on = !self.is_over() && self.ended_early().is_none();

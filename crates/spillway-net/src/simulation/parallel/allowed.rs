@@ -1,0 +1,30 @@
+//! Which runs can be divided among threads.
+
+use crate::network::Cut;
+use crate::scenario::Scenario;
+use spillway_traffic::Source;
+use spillway_transport::Transport;
+
+/// Why a run must stay on one thread, if it must.
+pub(super) fn reason_for_one_thread(scenario: &Scenario, cut: &Cut) -> Option<&'static str> {
+    let reasons = [
+        (cut.parts() < 2, "all hosts are in one rack"),
+        (
+            scenario.tiers.iter().any(|tier| tier.pfc.is_some()),
+            "pause frames act at once on what is far away",
+        ),
+        (!scenario.events.is_empty(), "links fail or lose packets"),
+        (scenario.traffic.sources.iter().any(Source::waits), "flows wait for other flows"),
+        (scenario.traffic.has_jobs(), "jobs have iterations"),
+        (scenario.leaves_connections_open(), "connections stay open"),
+        (scenario.transports.iter().any(knows_receivers), "senders know what has arrived"),
+        (!scenario.recording.window_flows.is_empty(), "windows of flows are sampled"),
+        (scenario.recording.port_interval.is_some(), "ports are sampled"),
+    ];
+    reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
+}
+
+/// Whether the senders of a transport know what their receivers have.
+fn knows_receivers(transport: &Transport) -> bool {
+    transport.closed_loop().is_some_and(|closed| closed.states_remaining)
+}

@@ -1,0 +1,143 @@
+//! The end of a run in parts: the event at which it is over is found only if events are handled in
+//! order. This is slower, so it is done only in windows in which the run may end.
+
+use super::Parallel;
+use crate::event::Kind;
+use crate::simulation::Simulation;
+use spillway_engine::{Event, Time};
+use spillway_topology::Node;
+
+/// Flows that show that the run goes on: the parts and places of their ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Witness {
+    /// A receiving end that misses more than can arrive in a window.
+    incomplete: Option<(usize, u32)>,
+    /// A sending end whose timer is still pending at the end of a window.
+    pending: Option<(usize, u32)>,
+}
+
+impl Parallel {
+    /// Whether the run may be over before this event.
+    pub(super) fn may_end_before(&mut self, whole: &Simulation, first: Time, edge: Event) -> bool {
+        if whole.has_traffic {
+            return false;
+        }
+        let span = edge.time.since(first);
+        let parts = &self.parts;
+        let is_incomplete = |part: &Simulation, slot| part.misses_more_than_arrives(slot, span);
+        let goes_on = whole.endless > 0 || find(parts, &mut self.witness.incomplete, is_incomplete);
+        let ticks = whole.samplers() > 0 || !whole.network.timers.is_empty();
+        let is_pending = |part: &Simulation, slot| part.timer_of(slot) > edge.time;
+        !goes_on || ticks && !find(parts, &mut self.witness.pending, is_pending)
+    }
+
+    /// Handles the events before the edge in the order in which one part would. Returns whether the
+    /// run is over.
+    pub(super) fn run_in_order(&mut self, whole: &mut Simulation, edge: Event) -> bool {
+        self.parts.iter_mut().for_each(|part| part.enter_window());
+        let mut before = None;
+        loop {
+            let events = (0..).zip(&self.parts);
+            let events = events.filter_map(|(n, part)| Some((part.network.events.next()?, n)));
+            let next: Option<(Event, usize)> = events.min();
+            // Flows of the same moment start in several parts, by events that are alike.
+            if next.map(|(event, _)| event) != before {
+                if self.parts.iter().any(|part| part.has_news()) {
+                    self.settle(whole);
+                }
+                if self.is_over(whole) {
+                    return true;
+                }
+            }
+            match next {
+                Some((event, number)) if event < edge => {
+                    self.parts[number].handle_events(1);
+                    if self.is_still_after(whole, event.key) {
+                        whole.is_still = true;
+                        return true;
+                    }
+                    before = Some(event);
+                }
+                _ => {
+                    self.parts.iter_mut().for_each(|part| part.leave_window());
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Whether nothing more can change a measurement.
+    pub(super) fn is_over(&self, whole: &Simulation) -> bool {
+        let unfinished = self.parts.iter().map(|part| part.hosts.unfinished);
+        let unfinished = unfinished.fold(whole.hosts.unfinished, u64::wrapping_add);
+        let begins = |part: &Simulation| part.part.as_ref().is_some_and(|part| part.begins());
+        let goes_on = unfinished != 0 || whole.has_traffic || self.parts.iter().any(|p| begins(p));
+        !goes_on && (self.packets() == 0 || self.now(whole) >= whole.scenario.duration)
+    }
+
+    /// The number of packets in the network.
+    fn packets(&self) -> usize {
+        self.parts.iter().map(|part| part.packets_in_part()).sum()
+    }
+
+    /// As `Simulation::is_still_after`.
+    pub(super) fn is_still_after(&self, whole: &Simulation, key: u32) -> bool {
+        let is_still = |samples: usize| {
+            let events: usize = self.parts.iter().map(|part| part.network.events.len()).sum();
+            let regular = whole.network.timers.len() + samples;
+            self.packets() == 0 && events + whole.network.events.len() <= regular
+        };
+        let unfinished = self.parts.iter().map(|part| part.hosts.unfinished);
+        let unfinished = unfinished.fold(whole.hosts.unfinished, u64::wrapping_add);
+        match (Kind::of(key).0, unfinished > whole.endless) {
+            (Kind::PolicyTimer, false) => is_still(0),
+            (Kind::PolicyTimer, true) => is_still(whole.samplers()),
+            (kind, is_stalled) => kind.is_sample() && is_stalled && is_still(whole.samplers()),
+        }
+    }
+}
+
+/// Whether there is a witness: the known one, or another that is found.
+fn find(
+    parts: &[Box<Simulation>],
+    known: &mut Option<(usize, u32)>,
+    is_witness: impl Fn(&Simulation, u32) -> bool,
+) -> bool {
+    if known.is_some_and(|(part, slot)| is_witness(&parts[part], slot)) {
+        return true;
+    }
+    *known = (0..).zip(parts).find_map(|(number, part)| {
+        let slot = part.hosts.ends.slots().into_iter().find(|&slot| is_witness(part, slot))?;
+        Some((number, slot))
+    });
+    known.is_some()
+}
+
+impl Simulation {
+    /// Whether the flow at a place is received here, and misses more than can arrive within a time.
+    fn misses_more_than_arrives(&self, slot: u32, span: Time) -> bool {
+        /// More than a packet on its line at the beginning, and one at the end.
+        const BEYOND: u64 = 1 << 17;
+        let (Some(part), Some(end)) = (&self.part, self.hosts.ends.receiving_at(slot)) else {
+            return false;
+        };
+        if self.hosts.ends.sending(slot).sender().is_none() {
+            // Lost datagrams end their flow.
+            return false;
+        }
+        let topology = &self.scenario.topology;
+        let line = &topology.lines[topology.nics[end.dst as usize] as usize ^ 1];
+        let most = line.rate.byte_time().bytes_in(span) + BEYOND;
+        let missing = end.size.saturating_sub(end.receiver.delivered());
+        part.has(Node::Host(end.dst)) && end.awaits != u64::MAX && missing > most
+    }
+
+    /// When the timer event of the flow at a place is due, if it sends from here.
+    fn timer_of(&self, slot: u32) -> Time {
+        let Some(end) = self.hosts.ends.sending_at(slot) else { return Time::ZERO };
+        let is_alive = self.hosts.ends.slot_of(crate::event::id(end.flow.id)) == Some(slot);
+        let is_here =
+            self.part.as_ref().is_some_and(|part| part.has(Node::Host(end.flow.spec.src)));
+        if is_alive && is_here && end.flow.timer < Time::MAX { end.flow.timer } else { Time::ZERO }
+    }
+}

@@ -1,0 +1,165 @@
+//! The flows of a run in parts: where they begin, and when they are over.
+
+use super::Parallel;
+use crate::event::{Kind, Moment};
+use crate::simulation::Simulation;
+use spillway_engine::{Event, Time};
+use spillway_transport::flow::FlowSpec;
+
+/// What is known of flows between windows.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    /// When flows began last.
+    began: Time,
+    /// Flows with ends in two parts whose sender is done: the part and place of the sending end.
+    closing: Vec<(u16, u32)>,
+}
+
+impl Default for Division {
+    fn default() -> Division {
+        Division { began: Time::MAX, closing: Vec::new() }
+    }
+}
+
+impl Parallel {
+    /// Gives the flows that begin before an event to their parts.
+    pub(super) fn begin_flows(&mut self, whole: &mut Simulation, edge: Event) {
+        let starts_before = |start: Time| Event { time: start, key: START } < edge;
+        while let Some(spec) = whole.traffic.next_if(|spec| starts_before(spec.start)) {
+            if spec.start != self.flows.began {
+                self.flows.began = spec.start;
+                whole.counters.events += 1;
+            }
+            let id = whole.count_start(&spec);
+            let part_of = |host: u32| usize::from(self.cut.part_of_host(host));
+            let (from, to) = (part_of(spec.src), part_of(spec.dst));
+            let slot = self.parts[from].prepare(id, spec);
+            if from != to {
+                let peer = self.parts[to].prepare(id, spec);
+                self.parts[from].hosts.divide(slot, peer, true);
+                self.parts[to].hosts.divide(peer, slot, false);
+            }
+            self.parts[from].begin_at(spec.start, slot);
+        }
+        whole.has_traffic = whole.traffic.peek().is_some();
+    }
+
+    /// Tells sending ends of losses in other parts, and writes the rows of lost packets and of
+    /// flows that are over.
+    pub(super) fn settle(&mut self, whole: &mut Simulation) {
+        let mut drops = Vec::new();
+        for number in 0..self.parts.len() {
+            let part = self.parts[number].of_part();
+            drops.append(&mut part.drops);
+            for lost in std::mem::take(&mut part.lost) {
+                let (sender, slot) = self.sender_of_lost(lost.to);
+                let sender = &mut self.parts[sender];
+                sender.hosts.on_lost(lost.at, slot, &lost.lost);
+                if let Some(slot) = sender.hosts.take_over() {
+                    sender.of_part().over.push((lost.at, slot));
+                }
+            }
+        }
+        drops.sort_by_key(|&(at, _)| at);
+        drops.into_iter().for_each(|(_, row)| whole.record.drops.push(row));
+        let mut over: Vec<(Moment, usize, u32)> = Vec::new();
+        let mut done = Vec::new();
+        for (number, part) in (0..).zip(&mut self.parts) {
+            over.extend(part.of_part().over.drain(..).map(|(at, slot)| (at, number.into(), slot)));
+            part.hosts.take_done(&mut done);
+            self.flows.closing.extend(done.drain(..).map(|slot| (number, slot)));
+        }
+        self.flows.closing.sort_unstable();
+        self.flows.closing.dedup();
+        let closing = std::mem::take(&mut self.flows.closing);
+        for (number, slot) in closing {
+            match self.closed_at(number.into(), slot) {
+                Some(at) => over.push((at, number.into(), slot)),
+                None => self.flows.closing.push((number, slot)),
+            }
+        }
+        over.sort_by_key(|&(at, ..)| at);
+        for (at, number, slot) in over {
+            self.write_row(whole, (number, slot), at.time);
+        }
+    }
+
+    /// When a divided flow was over; `None` if it is not.
+    fn closed_at(&self, number: usize, slot: u32) -> Option<Moment> {
+        let here = &self.parts[number].hosts;
+        let sending = here.ends.sending(slot);
+        let (to, peer) = (self.cut.part_of_host(sending.flow.spec.dst), sending.flow.peer);
+        let there = &self.parts[usize::from(to)].hosts;
+        let packets = sending.flow.packets + there.ends.receiving(peer).packets;
+        (packets == 0).then(|| here.changed_at(slot).max(there.changed_at(peer)))
+    }
+
+    /// The part and place of the sending end of a flow of which a packet was lost, which was on its
+    /// way to the end at this host and place.
+    fn sender_of_lost(&self, (host, slot): (u32, u32)) -> (usize, u32) {
+        let part = usize::from(self.cut.part_of_host(host));
+        let receiving = self.parts[part].hosts.ends.receiving(slot);
+        if receiving.dst == host {
+            (self.cut.part_of_host(receiving.src).into(), receiving.peer)
+        } else {
+            (part, slot)
+        }
+    }
+
+    /// Writes the row of a flow, and removes the flow.
+    fn write_row(&mut self, whole: &mut Simulation, (number, slot): (usize, u32), now: Time) {
+        if self.parts[number].hosts.is_divided(slot) {
+            let flow = &self.parts[number].hosts.ends.sending(slot).flow;
+            let (to, peer) = (usize::from(self.cut.part_of_host(flow.spec.dst)), flow.peer);
+            if let Ok([here, there]) = self.parts.get_disjoint_mut([number, to]) {
+                here.hosts.reunite(slot, &there.hosts);
+                there.hosts.ends.remove(peer);
+            }
+        }
+        let part = &mut self.parts[number];
+        std::mem::swap(&mut part.record, &mut whole.record);
+        part.write_last_row(slot, now);
+        std::mem::swap(&mut part.record, &mut whole.record);
+    }
+
+    /// Writes the rows of the flows that are alive, in the order of their numbers.
+    pub(super) fn write_last_rows(&mut self, whole: &mut Simulation) {
+        let mut alive = Vec::new();
+        for (number, part) in (0..).zip(&self.parts) {
+            for slot in part.hosts.ends.slots() {
+                let flow = &part.hosts.ends.sending(slot).flow;
+                if self.cut.part_of_host(flow.spec.src) == number {
+                    alive.push((crate::event::id(flow.id), number, slot));
+                }
+            }
+        }
+        alive.sort_unstable();
+        let now = whole.network.now;
+        for (_, number, slot) in alive {
+            self.write_row(whole, (number.into(), slot), now);
+        }
+    }
+}
+
+/// The key of the event at which flows start.
+const START: u32 = Kind::FlowStart.key(0);
+
+impl Simulation {
+    /// Makes both ends of a flow that begins later. Returns their place.
+    fn prepare(&mut self, id: u32, spec: FlowSpec) -> u32 {
+        self.hosts.prepare(&mut self.network, &self.scenario, id, spec)
+    }
+
+    /// Starts the flows that begin now and send from this part. The whole has counted the event.
+    pub(in crate::simulation) fn start_flows_in_part(&mut self) {
+        self.counters.events -= 1;
+        let now = self.network.now;
+        while let Some(slot) = self.of_part().next_due(now) {
+            // Of what happens now in several parts, what an earlier flow does comes first.
+            self.network.key = Kind::FlowStart.key(self.hosts.ends.sending(slot).flow.id);
+            self.hosts.begin(&mut self.network, &self.scenario, slot);
+            let (losses, key) = (self.network.lost.len(), self.network.key);
+            self.of_part().keys_of_lost.resize(losses, key);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! One run on several threads, with the results of one thread, to the bit.
+//!
+//! The network is cut into parts, each with its switches and hosts, its own events and packets. A
+//! packet takes some time to cross from one part to another. So all parts can handle the events of
+//! a *window* of that length on their own. Between two windows, packets that have left a part are
+//! handed over, flows that begin are given to their parts, and flows that are over get their rows,
+//! in the order in which one part would have come to them.
+//!
+//! What looks at the whole network is an event of the whole: samples, and the window of
+//! measurement. A window ends exactly where such an event stands in the order of events. For the
+//! event, and whenever the run is looked at from outside, the parts lend the whole their switches
+//! and lines.
+
+mod allowed;
+mod crew;
+mod ending;
+mod flows;
+mod part;
+mod whole;
+
+pub(super) use part::Part;
+
+use super::{Progress, Simulation};
+use crate::event::Kind;
+use crate::network::Cut;
+use crate::scenario::Scenario;
+use crew::Crew;
+use flows::Division;
+use spillway_engine::{Event, Time};
+use std::sync::Arc;
+
+/// The shortest time.
+const INSTANT: Time = Time::from_ps(1);
+
+/// The parts of a run, and where it stands.
+#[derive(Clone)]
+pub(super) struct Parallel {
+    cut: Arc<Cut>,
+    /// Boxed, because threads hand them over in every window.
+    parts: Vec<Box<Simulation>>,
+    threads: usize,
+    /// The least time in which a packet crosses from one part to another.
+    window: Time,
+    flows: Division,
+    witness: ending::Witness,
+    /// Whether too little happened in the last window for several threads.
+    is_quiet: bool,
+    counts: Windows,
+}
+
+/// In a window with fewer events one thread is as fast as several.
+const QUIET: u64 = 200;
+
+/// How a run in parts went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// Windows.
+    pub windows: u64,
+    /// Windows whose events were handled in order by one thread, because the run might have ended
+    /// there.
+    pub in_order: u64,
+    /// Packets that crossed from one part to another.
+    pub crossings: u64,
+    /// For each window, the most events that one part had, added up.
+    pub longest: u64,
+}
+
+impl Simulation {
+    /// A run that is about to begin on several threads, with one part for each, but no more than
+    /// there are racks. If it must stay on one thread, the reason is returned, too, as a clause.
+    /// Results do not depend on this.
+    pub fn on_threads(scenario: Scenario, threads: usize) -> (Simulation, Option<&'static str>) {
+        let racks = scenario.topology.racks().len();
+        let parts = threads.min(racks).min(usize::from(u16::MAX)) as u16;
+        let cut = Cut::by_racks(&scenario.topology, parts.max(1));
+        Simulation::in_parts(scenario, cut, threads)
+    }
+
+    /// As `on_threads`, with a given cut.
+    pub fn in_parts(
+        scenario: Scenario,
+        cut: Cut,
+        threads: usize,
+    ) -> (Simulation, Option<&'static str>) {
+        let reason = allowed::reason_for_one_thread(&scenario, &cut);
+        let whole = Simulation::new(scenario);
+        match reason {
+            None => (whole.divided(cut, threads), None),
+            Some(_) => (whole, reason),
+        }
+    }
+
+    /// How many threads the run is on.
+    pub fn threads(&self) -> usize {
+        self.parallel.as_ref().map_or(1, |parallel| parallel.threads)
+    }
+
+    fn divided(mut self, cut: Cut, threads: usize) -> Simulation {
+        let threads = threads.clamp(1, cut.parts().into());
+        let cut = Arc::new(cut);
+        let mut parts: Vec<_> =
+            (0..cut.parts()).map(|own| Box::new(self.clone().into_part(own, &cut))).collect();
+        self.network.events.retain(is_common);
+        self.lend_and_take(&mut parts);
+        let window = parts.iter().map(|part| part.least_delay()).min().unwrap_or(Time::MAX);
+        self.parallel = Some(Box::new(Parallel {
+            flows: Division::default(),
+            witness: ending::Witness::default(),
+            is_quiet: false,
+            counts: Windows::default(),
+            window,
+            threads,
+            parts,
+            cut,
+        }));
+        self
+    }
+
+    /// How the run in parts went so far; `None` if it has only one.
+    pub fn windows(&self) -> Option<Windows> {
+        self.parallel.as_ref().map(|parallel| parallel.counts)
+    }
+
+    /// Handles the next event of the whole.
+    fn handle_common(&mut self) {
+        let Some(event) = self.network.events.take() else { return };
+        (self.network.now, self.network.key) = (event.time, event.key);
+        self.counters.events += 1;
+        self.on_rare_event(event.key);
+    }
+
+    /// Writes the rows of flows that are alive, if the run is in parts.
+    pub(super) fn finish_parts(&mut self) {
+        if let Some(mut parallel) = self.parallel.take() {
+            parallel.write_last_rows(self);
+            self.parallel = Some(parallel);
+        }
+    }
+
+    /// As `is_conserved`, for a run in parts, which lends its parts what they lack.
+    pub(super) fn conserves_in_parts(mut self) -> bool {
+        let Some(mut parallel) = self.parallel.take() else { return false };
+        self.lend_and_take(&mut parallel.parts);
+        let (mut packets, mut bytes) = (0, 0);
+        for part in &parallel.parts {
+            let (present, of_present) = part.present_in_part();
+            (packets, bytes) = (packets + present, bytes + of_present);
+        }
+        let mut parts = parallel.parts.iter();
+        parts.all(|part| part.network.is_consistent())
+            && self.network.totals.are_all_but(packets, bytes)
+    }
+
+    /// Handles about as many events, or those before a time, in all parts.
+    pub(super) fn run_in_parts(&mut self, until: Time, events: u64) -> Progress {
+        let Some(mut parallel) = self.parallel.take() else { return Progress::Running };
+        self.lend_and_take(&mut parallel.parts);
+        let crew = Crew::new(parallel.threads, parallel.parts.len());
+        let progress = std::thread::scope(|scope| {
+            let crew = &crew;
+            let _end = crew.ends_with_this();
+            for thread in 1..parallel.threads {
+                scope.spawn(move || crew.serve(thread, Simulation::work_on_window));
+            }
+            let last = self.counters.events.saturating_add(events);
+            loop {
+                let progress = parallel.run_window(self, crew, until);
+                if progress != Progress::Running || self.counters.events >= last {
+                    return progress;
+                }
+            }
+        });
+        self.add_up(&mut parallel.parts);
+        self.lend_and_take(&mut parallel.parts);
+        self.parallel = Some(parallel);
+        progress
+    }
+}
+
+/// Whether an event concerns the whole network.
+fn is_common(key: u32) -> bool {
+    let kind = Kind::of(key).0;
+    kind == Kind::Measure || kind.is_sample()
+}
+
+impl Parallel {
+    /// Handles the events of the next window, but none from `until` on, and the event of the whole
+    /// at the window's end.
+    fn run_window(
+        &mut self,
+        whole: &mut Simulation,
+        crew: &Crew<Simulation>,
+        until: Time,
+    ) -> Progress {
+        let stop = whole.scenario.stop;
+        let common = whole.network.events.next();
+        let of_parts = self.parts.iter().map(|part| part.next_in_part());
+        let of_flows = whole.traffic.peek().map(|flow| flow.start);
+        let known = [common.map(|event| event.time), of_flows];
+        let first = of_parts.chain(known.into_iter().flatten()).min().unwrap_or(Time::MAX);
+        if whole.is_still || self.is_over(whole) {
+            return self.end(whole);
+        }
+        if first > stop {
+            if first < Time::MAX {
+                whole.network.now = stop;
+            }
+            return self.end(whole);
+        }
+        if first >= until {
+            whole.halted_at = until;
+            return Progress::Halted;
+        }
+        let bound = first.saturating_add(self.window).min(stop + INSTANT).min(until);
+        let edge = match common {
+            Some(event) if event.time < bound => event,
+            _ => Event { time: bound, key: Kind::Edge.key(0) },
+        };
+        self.begin_flows(whole, edge);
+        let is_seen = edge.key != Kind::Edge.key(0) || bound == until;
+        self.parts.iter_mut().for_each(|part| part.set_edge(edge, is_seen));
+        self.counts.windows += 1;
+        if self.may_end_before(whole, first, edge) {
+            self.counts.in_order += 1;
+            if self.run_in_order(whole, edge) {
+                return self.end(whole);
+            }
+        } else if self.is_quiet {
+            self.parts.iter_mut().for_each(|part| part.work_on_window());
+        } else {
+            crew.share(&mut self.parts, Simulation::work_on_window);
+        }
+        self.exchange();
+        self.settle(whole);
+        let events = self.parts.iter_mut().map(|part| std::mem::take(&mut part.counters.events));
+        let (sum, longest) = events.fold((0, 0), |(sum, most), of| (sum + of, most.max(of)));
+        whole.counters.events += sum;
+        self.counts.longest += longest;
+        self.is_quiet = sum < QUIET;
+        if edge.key != Kind::Edge.key(0) {
+            whole.add_up(&mut self.parts);
+            whole.lend_and_take(&mut self.parts);
+            whole.handle_common();
+            whole.lend_and_take(&mut self.parts);
+            whole.is_still = self.is_still_after(whole, edge.key);
+        }
+        Progress::Running
+    }
+
+    /// Hands over the packets that have left their parts.
+    fn exchange(&mut self) {
+        for from in 0..self.parts.len() {
+            for to in 0..self.parts.len() {
+                let leaving = &mut self.parts[from].of_part().leaving[to];
+                if leaving.is_empty() {
+                    continue;
+                }
+                self.counts.crossings += leaving.len() as u64;
+                let leaving = std::mem::take(leaving);
+                let coming = &mut self.parts[to].of_part().coming[from];
+                let empty = std::mem::replace(coming, leaving);
+                self.parts[from].of_part().leaving[to] = empty;
+            }
+        }
+    }
+
+    /// The run is over. All ports send what they could have sent by now.
+    fn end(&mut self, whole: &mut Simulation) -> Progress {
+        let now = self.now(whole);
+        for part in &mut self.parts {
+            part.network.now = now;
+            part.catch_up();
+        }
+        self.settle(whole);
+        whole.add_up(&mut self.parts);
+        whole.progress_at_stop()
+    }
+
+    /// Bytes of memory of the parts.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes()).sum()
+    }
+
+    /// The time of the last event.
+    fn now(&self, whole: &Simulation) -> Time {
+        self.parts.iter().map(|part| part.network.now).fold(whole.network.now, Time::max)
+    }
+}
