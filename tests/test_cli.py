@@ -52,7 +52,7 @@ def test_the_summary_has_what_it_promises(command):
     assert set(summary["buffer_occupancy"]) >= {"mean", "p99", "p99_99", "max", "by_tier"}
     assert set(summary["buffer_occupancy"]["by_tier"]) == {"leaf", "spine"}
     assert set(summary["load"]) >= {"offered", "realised", "on_wire"}
-    assert set(summary["run"]) == {"cpu_s", "wall_s", "peak_rss_mb", "began"}
+    assert set(summary["run"]) == {"threads", "cpu_s", "wall_s", "peak_rss_mb", "began"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", summary["run"]["began"])
     assert 0 < summary["run"]["cpu_s"] < 60 and summary["run"]["peak_rss_mb"] > 1
     assert summary["version"] == _core.__version__

@@ -1,8 +1,8 @@
-"""Columns of the simulator as Arrow tables. Nothing is copied."""
+"""Columns of the simulator as Arrow tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -23,3 +23,8 @@ def array(column: Column) -> pa.Array:
 def table(columns: Mapping[str, Column]) -> pa.Table:
     """Columns as an Arrow table over the same memory."""
     return pa.table({name: array(column) for name, column in columns.items()})
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables with the same columns, one behind the other."""
+    return pa.concat_tables(tables).unify_dictionaries()

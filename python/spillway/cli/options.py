@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from spillway.run.run import MOST_THREADS
+
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
@@ -67,6 +69,16 @@ JobsOption = Annotated[
         metavar="N",
         min=1,
         help="Runs at a time. Without it, one for each processor.",
+    ),
+]
+ThreadsOption = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="Threads that share the run. Results do not depend on it.",
     ),
 ]
 EngineOption = Annotated[

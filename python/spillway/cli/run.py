@@ -34,6 +34,7 @@ from spillway.cli.options import (
     SeedsOption,
     SetOption,
     TablesOption,
+    ThreadsOption,
     WorkersOption,
 )
 from spillway.cli.output import console, display, interruptible, say
@@ -54,6 +55,7 @@ def run(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
+    threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary of its results."""
@@ -68,6 +70,10 @@ def run(
             )
     wanted = seeds_of_options(seed, seeds)
     if wanted is not None and len(wanted) > 1:
+        if threads > 1:
+            raise ScenarioError(
+                "--threads is for a single run", "--jobs N runs several seeds at a time"
+            )
         _run_all(
             chosen,
             vary=[],
@@ -83,7 +89,7 @@ def run(
         chosen = chosen.set(f"seed={wanted[0]}")
     with ProgressBar(console(sys.stderr), 1) as bar:
         report, _ = bar.follow("running")
-        result = run_to(out, chosen, keep=False, force=force, progress=report)
+        result = run_to(out, chosen, keep=False, force=force, threads=threads, progress=report)
     display(result.summary, tables.run(result.summary, result.folder), as_json)
     note_empty([result])
     exit_for(result.status)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _REPORT_INTERVAL_S = 0.1
 _ROW_GROUP = 1 << 18
+MOST_THREADS = 1024
+"""The most threads that a run may be asked to use."""
 
 
 def run(
@@ -41,6 +43,7 @@ def run(
     plugins: Plugins = (),
     out: str | Path | None = None,
     force: bool = False,
+    threads: int = 1,
     progress: Report | None = None,
 ) -> Result:
     """Runs a scenario to its end.
@@ -55,6 +58,7 @@ def run(
         out: A folder to which tables are written during the run. Without it they are kept in
             memory.
         force: Replace the result in `out`. What is no result is never replaced.
+        threads: How many threads share the run, at most. Results do not depend on it.
         progress: Called about ten times a second with a `Progress`.
 
     Returns:
@@ -71,7 +75,8 @@ def run(
     """
     scenario = prepared(source, seed, set, plugins)
     callback("progress", progress)
-    result = run_to(out, scenario, force=force, progress=progress)
+    threads = whole("threads", threads, 1, MOST_THREADS)
+    result = run_to(out, scenario, force=force, threads=threads, progress=progress)
     if result.status == "interrupted":
         raise Interrupted(result)
     return result
@@ -93,6 +98,7 @@ def run_to(
     *,
     keep: bool = True,
     force: bool = False,
+    threads: int = 1,
     progress: Report | None = None,
     warns: bool = True,
 ) -> Result:
@@ -103,21 +109,25 @@ def run_to(
     """
     if out is None:
         read = read_with_inputs(scenario, warns)
-        return _simulate(*read, Kept() if keep else Streamed(), progress)
+        return _simulate(*read, Kept() if keep else Streamed(), progress, threads)
     with OutputFolder(out, force) as output:
-        result = run_into(output.partial, scenario, progress)
+        result = run_into(output.partial, scenario, progress, threads=threads)
     result.folder = output.place
     return result
 
 
 def run_into(
-    folder: Path, scenario: Scenario, progress: Report | None = None, warns: bool = True
+    folder: Path,
+    scenario: Scenario,
+    progress: Report | None = None,
+    warns: bool = True,
+    threads: int = 1,
 ) -> Result:
     """Runs a scenario, and writes all that a result's folder has, but for the checksums."""
     read, inputs = read_with_inputs(scenario, warns)
     inputs.write(folder)
     with Streamed(folder, read.tables) as sink:
-        result = _simulate(read, inputs, sink, progress)
+        result = _simulate(read, inputs, sink, progress, threads)
     result.write_documents(folder)
     return result
 
@@ -154,7 +164,7 @@ class Kept:
 
 
 class Streamed:
-    """Writes the tables of these names to a folder, in groups of rows; drops the others."""
+    """Writes the tables of these names to a folder, in groups of so many rows; drops the others."""
 
     rows = _ROW_GROUP
     """The number of rows at which a table should be taken."""
@@ -164,9 +174,10 @@ class Streamed:
         self._names = tuple(names)
         self._open = contextlib.ExitStack()
         self._writers: dict[str, parquet.Writer] = {}
+        self._rest: dict[str, pa.Table] = {}
 
     def take(self, simulation: core.Simulation) -> None:
-        """Writes the rows recorded so far."""
+        """Writes the rows recorded so far, but for those that fill no group."""
         for name in TABLES:
             columns = simulation.take(name)
             if name not in self._names:
@@ -177,8 +188,13 @@ class Streamed:
             if name not in self._writers:
                 writer = parquet.Writer(self._folder / f"{name}.parquet", table.schema)
                 self._writers[name] = self._open.enter_context(writer)
-            if table.num_rows:
-                self._writers[name].write_table(table)
+            else:
+                table = arrow.joined([self._rest[name], table])
+            # Groups end after fixed numbers of rows, whenever rows are taken.
+            for _ in range(table.num_rows // self.rows):
+                self._writers[name].write_table(table.slice(0, self.rows))
+                table = table.slice(self.rows)
+            self._rest[name] = table
 
     def tables(self) -> dict[str, pa.Table]:
         """None, since they are in the folder."""
@@ -188,7 +204,10 @@ class Streamed:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._open.__exit__(*error)
+        with self._open:
+            for name, table in self._rest.items():
+                if table.num_rows:
+                    self._writers[name].write_table(table)
 
 
 Sink: TypeAlias = Kept | Streamed
@@ -201,8 +220,14 @@ def read_with_inputs(scenario: Scenario, warns: bool = True) -> tuple[core.Scena
     return read, Inputs.of(read, scenario.folder, scenario.plugins)
 
 
-def _simulate(read: core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
-    running = Running(read, inputs, sink, core.Simulation(read))
+def _simulate(
+    read: core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None, threads: int = 1
+) -> Result:
+    simulation = core.Simulation(read, threads)
+    _, reason = simulation.threads()
+    if reason is not None:
+        warnings.warn(ScenarioWarning(f"runs on one thread: {reason}"), stacklevel=4)
+    running = Running(read, inputs, sink, simulation)
     running.go(progress)
     return running.result()
 
@@ -221,10 +246,11 @@ class Running:
         self.cpu_s = 0.0
         """The processor time that it has taken so far."""
         self._wall_s = 0.0
+        self._threads, _ = simulation.threads()
 
     def go(self, progress: Report | None = None, until_ps: int | None = None) -> str:
         """Goes on to the end, or to a time, and returns the status."""
-        cpu, wall = time.thread_time(), time.perf_counter()
+        cpu, wall = self._cpu(), time.perf_counter()
         times = (self.read.duration_ps, self.read.stop_ps)
 
         def report(now: int, *counts: int) -> None:
@@ -235,8 +261,12 @@ class Running:
         try:
             return self.simulation.run(report, _REPORT_INTERVAL_S, self._drain, rows, until_ps)
         finally:
-            self.cpu_s += time.thread_time() - cpu
+            self.cpu_s += self._cpu() - cpu
             self._wall_s += time.perf_counter() - wall
+
+    def _cpu(self) -> float:
+        """This thread's processor time, or that of all threads if several share the run."""
+        return time.thread_time() if self._threads == 1 else time.process_time()
 
     def _drain(self) -> None:
         # Rows that the core has handed over would be lost before the sink has them.
@@ -249,12 +279,13 @@ class Running:
 
     def result(self) -> Result:
         """The result so far. The run cannot go on after that."""
-        cpu, wall = time.thread_time(), time.perf_counter()
+        cpu, wall = self._cpu(), time.perf_counter()
         self.simulation.finish()
         self._drain()
         summary: dict[str, Any] = json.loads(self.simulation.summary())
         summary["run"] = {
-            "cpu_s": round(self.cpu_s + time.thread_time() - cpu, 6),
+            "threads": self._threads,
+            "cpu_s": round(self.cpu_s + self._cpu() - cpu, 6),
             "wall_s": round(self._wall_s + time.perf_counter() - wall, 6),
             "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
             "began": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),
