@@ -18,6 +18,10 @@ pub(super) fn reason_for_one_thread(scenario: &Scenario, cut: &Cut) -> Option<&'
         (scenario.traffic.has_jobs(), "jobs have iterations"),
         (scenario.leaves_connections_open(), "connections stay open"),
         (scenario.transports.iter().any(knows_receivers), "senders know what has arrived"),
+        (
+            scenario.transports.iter().any(Transport::numbers_packets),
+            "losses of numbered packets are counted at once",
+        ),
         (!scenario.recording.window_flows.is_empty(), "windows of flows are sampled"),
         (scenario.recording.port_interval.is_some(), "ports are sampled"),
     ];
