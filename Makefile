@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python docs check bench bench-ns3 clean
+.PHONY: build pgo wheel lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python docs check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway, with the studies
 build: $(VENV)/.studies
@@ -31,6 +31,26 @@ $(VENV)/.studies: $(CORE) studies/pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		--editable studies
 	@touch $@
+
+# Compiled by a profile of the runs in bench/training.py, in a folder of their own. Flags for the
+# target stand beside those of .cargo/config.toml; RUSTFLAGS would replace these.
+PGO := $(CURDIR)/target/pgo
+RUSTFLAGS_KEY = CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUSTFLAGS
+MATURIN_PGO = env -u RUSTFLAGS $(RUSTFLAGS_KEY)=-Cprofile-use=$(PGO)/runs.profdata \
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin
+
+$(PGO)/runs.profdata: bench/profile.sh bench/training.py $(VENV)/.tools pyproject.toml $(RUST)
+	RUSTFLAGS_KEY=$(RUSTFLAGS_KEY) bench/profile.sh $(PGO)
+
+## pgo: as build, with a core compiled by a profile of runs, which takes some minutes
+pgo: $(PGO)/runs.profdata
+	$(MATURIN_PGO) develop --release --quiet --target-dir $(PGO)
+	@touch $(CORE)
+	@$(MAKE) --no-print-directory build
+
+## wheel: a wheel with that core, in build/wheels
+wheel: $(PGO)/runs.profdata
+	$(MATURIN_PGO) build --release --quiet --target-dir $(PGO) --out build/wheels
 
 ## lock: all locks anew, the newest versions within pyproject.toml's ranges
 lock: $(VENV)/.tools
