@@ -21,7 +21,7 @@ use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::PacketId;
 use spillway_topology::Node;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A queue class of the port that sends on a line.
 pub(super) type Stoppable = (u32, u8);
@@ -37,11 +37,12 @@ pub(crate) struct Pause {
     pub end: Option<Time>,
 }
 
-/// What is about to happen to a queue class of the port that sends on a line.
+/// A pause frame on its way to the port that sends on a line.
 #[derive(Clone, Copy, Debug)]
-struct Note {
-    /// `None` if the link has failed meanwhile.
-    at: Option<Stoppable>,
+struct Frame {
+    /// When it acts.
+    acts_at: Time,
+    queue_class: u8,
     pauses: bool,
 }
 
@@ -72,9 +73,8 @@ pub(crate) struct Pausing {
     /// For every line, the kind of node that sends on it: the number of its tier, or the number
     /// after those of the tiers for hosts.
     kinds: Vec<u8>,
-    /// What events are about, by the numbers in their keys.
-    notes: Vec<Note>,
-    free_notes: Vec<u32>,
+    /// For lines whose ports are about to act on frames: the frames, in order.
+    under_way: BTreeMap<u32, VecDeque<Frame>>,
     /// The pauses that act.
     open: BTreeMap<Stoppable, Open>,
     /// When the frames of pauses are to be repeated.
@@ -145,8 +145,7 @@ impl Pausing {
             slow_hosts,
             frames,
             kinds: lines.iter().map(|line| kind(line) as u8).collect(),
-            notes: Vec::new(),
-            free_notes: Vec::new(),
+            under_way: BTreeMap::new(),
             open: BTreeMap::new(),
             renewals: BTreeMap::new(),
             before_frames: BTreeMap::new(),
@@ -166,7 +165,10 @@ impl Pausing {
     pub(super) fn will_end(&self, at: Stoppable) -> bool {
         match self.frames[at.0 as usize].map(|frames| frames.ends) {
             Some(Ends::Quanta { .. }) => !self.renewals.contains_key(&at),
-            _ => self.notes.iter().any(|note| note.at == Some(at) && !note.pauses),
+            _ => {
+                let frames = self.under_way.get(&at.0).into_iter().flatten();
+                frames.into_iter().any(|frame| frame.queue_class == at.1 && !frame.pauses)
+            }
         }
     }
 
@@ -203,27 +205,12 @@ impl Pausing {
         }
     }
 
-    /// Notes what an event is about: a queue class, and whether it pauses. Returns the number for
-    /// the event's key.
-    fn note(&mut self, at: Stoppable, pauses: bool) -> u32 {
-        let note = Note { at: Some(at), pauses };
-        match self.free_notes.pop() {
-            Some(place) => {
-                self.notes[place as usize] = note;
-                place
-            }
-            None => {
-                self.notes.push(note);
-                self.notes.len() as u32 - 1
-            }
-        }
-    }
-
-    /// What an event with this number is about.
-    fn take_note(&mut self, number: u32) -> Option<(Stoppable, bool)> {
-        let note = &mut self.notes[number as usize];
-        self.free_notes.push(number);
-        note.at.take().map(|at| (at, note.pauses))
+    /// Takes the frame that acts now on the port that sends on a line, unless its link has failed
+    /// meanwhile.
+    fn take_frame(&mut self, line: u32, now: Time) -> Option<Frame> {
+        let frames = self.under_way.get_mut(&line)?;
+        frames.front().filter(|frame| frame.acts_at == now)?;
+        frames.pop_front()
     }
 
     /// A pause begins to act, or lasts longer.
@@ -251,9 +238,7 @@ impl Pausing {
     /// A link has failed: all pauses of its two lines are over, and their frames are lost.
     fn forget(&mut self, lines: [u32; 2], now: Time) {
         let is_of_link = |at: Option<Stoppable>| at.is_some_and(|(line, _)| lines.contains(&line));
-        for note in self.notes.iter_mut().filter(|note| is_of_link(note.at)) {
-            note.at = None;
-        }
+        self.under_way.retain(|line, _| !lines.contains(line));
         self.renewals.retain(|&(line, _), _| !lines.contains(&line));
         self.before_frames.retain(|line, _| !lines.contains(line));
         let over: Vec<Stoppable> = self.paused().filter(|&at| is_of_link(Some(at))).collect();
@@ -342,8 +327,7 @@ impl Network {
             Ends::Quanta { refresh_after, .. } if pauses => {
                 let due = self.now + refresh_after;
                 pausing.renewals.insert(at, due);
-                let number = pausing.note(at, true);
-                self.events.push(due, Kind::PauseRenewal.key(number));
+                self.events.push(due, Kind::PauseRenewal.key(at.0));
             }
             Ends::Quanta { alone, .. } => {
                 pausing.renewals.remove(&at);
@@ -376,8 +360,16 @@ impl Network {
             }
             self.events.push(end, Kind::Wake.key(back));
         }
-        let number = pausing.note(at, pauses);
-        self.events.push(end + line.delay + frames.response_time, Kind::Pause.key(number));
+        let acts_at = end + line.delay + frames.response_time;
+        self.take_in_frame(at.0, Frame { acts_at, queue_class: at.1, pauses });
+    }
+
+    /// A frame is on its way to the port that sends on a line.
+    fn take_in_frame(&mut self, line: u32, frame: Frame) {
+        if let Some(pausing) = &mut self.pausing {
+            pausing.under_way.entry(line).or_default().push_back(frame);
+            self.events.push(frame.acts_at, Kind::Pause.key(line));
+        }
     }
 
     /// The packet before a pause frame has been sent. If its switch still holds its bytes, the
@@ -400,11 +392,12 @@ impl Network {
         }
     }
 
-    /// A pause frame acts.
-    pub fn on_pause(&mut self, number: u32) {
+    /// A pause frame acts on the port that sends on a line.
+    pub fn on_pause(&mut self, line: u32) {
         let Some(pausing) = &mut self.pausing else { return };
-        let Some((at, pauses)) = pausing.take_note(number) else { return };
-        if !pauses {
+        let Some(frame) = pausing.take_frame(line, self.now) else { return };
+        let at = (line, frame.queue_class);
+        if !frame.pauses {
             return self.go_on(at);
         }
         let Some(frames) = pausing.frames[at.0 as usize].filter(|frames| frames.obeyed) else {
@@ -413,8 +406,7 @@ impl Network {
         let until = match frames.ends {
             Ends::Quanta { quanta, .. } => {
                 let until = self.now + quanta_time(&self.lines[at.0 as usize], quanta);
-                let number = pausing.note(at, false);
-                self.events.push(until, Kind::PauseEnd.key(number));
+                self.events.push(until, Kind::PauseEnd.key(line));
                 until
             }
             Ends::Resume => Time::MAX,
@@ -424,20 +416,21 @@ impl Network {
         self.look_for_deadlock();
     }
 
-    /// The quanta of a pause are over. The pause ends unless another frame has prolonged it.
-    pub fn on_pause_end(&mut self, number: u32) {
-        let Some(pausing) = &mut self.pausing else { return };
-        let Some((at, _)) = pausing.take_note(number) else { return };
-        if pausing.open.get(&at).is_some_and(|open| open.until == self.now) {
-            self.go_on(at);
-        }
+    /// The quanta of a pause of a line's port are over. The pause ends unless another frame has
+    /// prolonged it.
+    pub fn on_pause_end(&mut self, line: u32) {
+        let Some(pausing) = &self.pausing else { return };
+        let open = pausing.open.range((line, 0)..=(line, u8::MAX));
+        let over = open.filter(|(_, open)| open.until == self.now).map(|(&at, _)| at);
+        over.collect::<Vec<Stoppable>>().into_iter().for_each(|at| self.go_on(at));
     }
 
-    /// The frame of a pause that must last is repeated.
-    pub fn on_pause_renewal(&mut self, number: u32) {
-        let Some(pausing) = &mut self.pausing else { return };
-        let Some((at, _)) = pausing.take_note(number) else { return };
-        if pausing.renewals.get(&at) == Some(&self.now) {
+    /// The frame of a pause of a line's port that must last is repeated.
+    pub fn on_pause_renewal(&mut self, line: u32) {
+        let Some(pausing) = &self.pausing else { return };
+        let renewals = pausing.renewals.range((line, 0)..=(line, u8::MAX));
+        let due = renewals.filter(|&(_, &due)| due == self.now).map(|(&at, _)| at);
+        for at in due.collect::<Vec<Stoppable>>() {
             self.send_pause(at, true);
         }
     }
