@@ -13,7 +13,7 @@ fn outcome(run: Run) -> String {
 }
 
 /// Fails if two runs do not come to the same, and says where.
-fn compare(name: &str, expected: Run, found: Run) {
+pub fn compare(name: &str, expected: Run, found: Run) {
     let (expected, found) = (outcome(expected), outcome(found));
     for (expected, found) in expected.lines().zip(found.lines()) {
         let same = expected.bytes().zip(found.bytes()).take_while(|(a, b)| a == b).count();

@@ -3,9 +3,10 @@
 
 use crate::common::random::{Case, Draw, case};
 use crate::common::*;
+use crate::parallel::compare;
 use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
-use spillway_net::simulation::{Progress, Shortcuts, Simulation};
+use spillway_net::simulation::{Cut, Progress, Shortcuts, Simulation};
 use spillway_switch::DropReason;
 use std::path::Path;
 
@@ -495,6 +496,31 @@ fn check(seed: u64) -> Option<(f64, u64)> {
     let again = finish(Simulation::new(scenario(&resolved)));
     assert_eq!(run.summary, again.summary, "seed {seed}, resolved");
     Some((run.number("pauses.pauses"), lost))
+}
+
+/// Runs a scenario with a row for each pause, whole and in random parts. Returns the number of its
+/// pauses if it can be divided.
+fn divided(seed: u64) -> Option<usize> {
+    let (case, _) = lossless(seed)?;
+    let scenario =
+        || scenario_with(&format!("{}\n[record]\npauses = true", case.text()), &case.list);
+    let parts = 2 + (seed % 3) as u16;
+    let cut = Cut::at_random(&scenario().topology, parts, seed);
+    let (run, alone) = Simulation::in_parts(scenario(), cut, 1 + seed as usize % 2);
+    if alone.is_some() {
+        return None;
+    }
+    let whole = finish(Simulation::new(scenario()));
+    let pauses = whole.record.pauses.len();
+    compare(&format!("seed {seed}"), whole, finish(run));
+    Some(pauses)
+}
+
+#[test]
+fn pauses_are_the_same_in_any_parts() {
+    let pauses: Vec<usize> = on_all_cores(0..3_000, divided).into_iter().flatten().collect();
+    let with_pauses = pauses.iter().filter(|pauses| **pauses > 0).count();
+    assert!(pauses.len() > 100 && with_pauses > 40, "{} {with_pauses}", pauses.len());
 }
 
 #[test]

@@ -80,6 +80,7 @@ impl Network {
             chooser,
             failures: Failures::new(scenario, place_of_line),
             pausing,
+            away: None,
             deadlocks,
             intakes: Intake::of_hosts(scenario),
             lost: Vec::new(),

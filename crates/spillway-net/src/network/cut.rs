@@ -7,6 +7,7 @@
 //! empty and schedules no arrivals.
 
 use super::Network;
+use super::pausing::Frame;
 use crate::port::line::Waking;
 use spillway_engine::{Stream, Time};
 use spillway_switch::SideTable;
@@ -116,7 +117,9 @@ pub(crate) struct Ferry {
     sacks: Vec<SackBlocks>,
     telemetry: Vec<Telemetry>,
     numbers: Vec<u64>,
-    /// When the first one arrives.
+    /// Pause frames, with the lines whose ports act on them.
+    frames: Vec<(u32, Frame)>,
+    /// When the first packet arrives, or the first frame acts.
     pub earliest: Time,
 }
 
@@ -127,6 +130,7 @@ impl Default for Ferry {
             sacks: Vec::new(),
             telemetry: Vec::new(),
             numbers: Vec::new(),
+            frames: Vec::new(),
             earliest: Time::MAX,
         }
     }
@@ -134,7 +138,7 @@ impl Default for Ferry {
 
 impl Ferry {
     pub fn is_empty(&self) -> bool {
-        self.crossings.is_empty()
+        self.crossings.is_empty() && self.frames.is_empty()
     }
 
     pub fn len(&self) -> usize {
@@ -144,6 +148,22 @@ impl Ferry {
     /// The bytes of all packets.
     pub fn bytes(&self) -> u64 {
         self.crossings.iter().map(|crossing| u64::from(crossing.packet.size)).sum()
+    }
+}
+
+/// The parts that send on lines, for a part with lossless priorities.
+#[derive(Clone, Debug)]
+pub(super) struct Away {
+    own: u16,
+    senders: Vec<u16>,
+    /// Frames to ports of other parts.
+    pub frames: Vec<(u32, Frame)>,
+}
+
+impl Away {
+    /// Whether the port that sends on a line is in this part.
+    pub fn has(&self, line: u32) -> bool {
+        self.senders[line as usize] == self.own
     }
 }
 
@@ -179,11 +199,21 @@ impl Network {
     /// packet. To be called before anything is sent.
     pub fn become_part(&mut self, cut: &Cut, own: u16, smallest: u64) -> Border {
         let mut border = Border { least_delay: Time::MAX, ..Border::default() };
+        let mut smallest = smallest;
+        if let Some(pausing) = &self.pausing {
+            smallest = smallest.min(pausing.smallest_frame());
+            let sender = |line: u32| cut.part_of(self.sender_on(line));
+            let senders = (0..self.lines.len() as u32).map(sender).collect();
+            self.away = Some(Box::new(Away { own, senders, frames: Vec::new() }));
+        }
         for number in 0..self.lines.len() as u32 {
             let from = self.sender_on(number);
             let line = &mut self.lines[number as usize];
-            let to = if line.end.is_host() { Node::Host(line.to) } else { Node::Switch(line.to) };
-            let (from_part, to_part) = (cut.part_of(from), cut.part_of(to));
+            if line.end.is_host() {
+                // Hosts are with their switches.
+                continue;
+            }
+            let (from_part, to_part) = (cut.part_of(from), cut.part_of(Node::Switch(line.to)));
             if from_part == to_part {
                 continue;
             }
@@ -240,6 +270,13 @@ impl Network {
                 id = packet.next;
             }
         }
+        if let Some(away) = &mut self.away {
+            for (line, frame) in away.frames.drain(..) {
+                let ferry = &mut ferries[usize::from(away.senders[line as usize])];
+                ferry.earliest = ferry.earliest.min(frame.acts_at);
+                ferry.frames.push((line, frame));
+            }
+        }
     }
 
     /// Takes along what a packet carries in side tables.
@@ -284,6 +321,9 @@ impl Network {
             }
             let line = &mut self.lines[packet.next as usize];
             line.receive(id, packet.time, &mut self.packets, &mut self.events);
+        }
+        for (line, frame) in ferry.frames.drain(..) {
+            self.take_in_frame(line, frame);
         }
         ferry.earliest = Time::MAX;
     }

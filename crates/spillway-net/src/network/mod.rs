@@ -29,6 +29,7 @@ use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
 use crate::port::timetable::Timetable;
 use crate::scenario::PacketClasses;
+use cut::Away;
 use deadlock::Deadlocks;
 use failures::Failures;
 use intake::Intake;
@@ -137,6 +138,8 @@ pub(crate) struct Network {
     pub failures: Failures,
     /// Pause frames and the queue classes that they have stopped, if some priority is lossless.
     pub pausing: Option<Box<Pausing>>,
+    /// What a part of a cut network knows of other parts, if some priority is lossless.
+    away: Option<Box<Away>>,
     /// The search for ports that pause each other in a cycle, if there can be such a cycle.
     pub deadlocks: Option<Box<Deadlocks>>,
     /// The packets that wait at hosts to be taken in, if some hosts take in packets at a rate of

@@ -39,9 +39,9 @@ pub(crate) struct Pause {
 
 /// A pause frame on its way to the port that sends on a line.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+pub(super) struct Frame {
     /// When it acts.
-    acts_at: Time,
+    pub acts_at: Time,
     queue_class: u8,
     pauses: bool,
 }
@@ -82,8 +82,9 @@ pub(crate) struct Pausing {
     /// If switches hold a packet's bytes until it is sent, and a pause frame follows a packet on a
     /// line: by line, when that packet ends.
     before_frames: BTreeMap<u32, Time>,
-    /// The pauses that have ended and have not been taken yet, if pauses are recorded.
-    ended: Option<Vec<Pause>>,
+    /// The pauses that have ended and have not been taken yet, if pauses are recorded, with the keys
+    /// of the events that ended them.
+    ended: Option<Vec<(u32, Pause)>>,
     /// By kind of node.
     sums: Vec<PauseSum>,
     /// Pause frames sent.
@@ -177,8 +178,36 @@ impl Pausing {
         self.reverse[line as usize]
     }
 
+    /// The bytes of the smallest frame.
+    pub(super) fn smallest_frame(&self) -> u64 {
+        self.frames.iter().flatten().map(|frames| u64::from(frames.bytes)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Takes over what the parts of a cut network have counted, and the pauses that have ended
+    /// there, in the order in which they ended.
+    pub fn add_up<'a>(&mut self, parts: impl Iterator<Item = &'a mut Pausing>) {
+        let mut ended = Vec::new();
+        for part in parts {
+            self.frames_sent += std::mem::take(&mut part.frames_sent);
+            for (sum, more) in self.sums.iter_mut().zip(&mut part.sums) {
+                let more = std::mem::take(more);
+                *sum = PauseSum { pauses: sum.pauses + more.pauses, time: sum.time + more.time };
+            }
+            ended.append(&mut part.take_ended());
+        }
+        ended.sort_by_key(|(key, pause)| (pause.end, *key));
+        if let Some(all) = &mut self.ended {
+            all.append(&mut ended);
+        }
+    }
+
+    /// Takes over the pauses that act in a part of a cut network.
+    pub fn take_open(&mut self, part: &mut Pausing) {
+        self.open.append(&mut part.open);
+    }
+
     /// Takes the pauses that have ended since the last call.
-    pub fn take_ended(&mut self) -> Vec<Pause> {
+    pub fn take_ended(&mut self) -> Vec<(u32, Pause)> {
         self.ended.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -195,11 +224,8 @@ impl Pausing {
     /// The run is over: pauses that still act have no end.
     pub fn finish(&mut self) {
         if let Some(ended) = &mut self.ended {
-            let rows = self.open.iter().map(|(&(line, queue_class), open)| Pause {
-                line,
-                queue_class,
-                begin: open.begin,
-                end: None,
+            let rows = self.open.iter().map(|(&(line, queue_class), &Open { begin, .. })| {
+                (0, Pause { line, queue_class, begin, end: None })
             });
             ended.extend(rows);
         }
@@ -223,27 +249,27 @@ impl Pausing {
         self.sums[usize::from(self.kinds[at.0 as usize])].pauses += 1;
     }
 
-    /// Ends a pause. Returns whether there was one.
-    fn end(&mut self, at: Stoppable, now: Time) -> bool {
+    /// An event ends a pause. Returns whether there was one.
+    fn end(&mut self, at: Stoppable, now: Time, key: u32) -> bool {
         let Some(open) = self.open.remove(&at) else { return false };
         let sum = &mut self.sums[usize::from(self.kinds[at.0 as usize])];
         sum.time += now.since(open.begin);
         if let Some(ended) = &mut self.ended {
             let (line, queue_class) = at;
-            ended.push(Pause { line, queue_class, begin: open.begin, end: Some(now) });
+            ended.push((key, Pause { line, queue_class, begin: open.begin, end: Some(now) }));
         }
         true
     }
 
     /// A link has failed: all pauses of its two lines are over, and their frames are lost.
-    fn forget(&mut self, lines: [u32; 2], now: Time) {
+    fn forget(&mut self, lines: [u32; 2], now: Time, key: u32) {
         let is_of_link = |at: Option<Stoppable>| at.is_some_and(|(line, _)| lines.contains(&line));
         self.under_way.retain(|line, _| !lines.contains(line));
         self.renewals.retain(|&(line, _), _| !lines.contains(&line));
         self.before_frames.retain(|line, _| !lines.contains(line));
         let over: Vec<Stoppable> = self.paused().filter(|&at| is_of_link(Some(at))).collect();
         over.into_iter().for_each(|at| {
-            self.end(at, now);
+            self.end(at, now, key);
         });
     }
 }
@@ -361,11 +387,15 @@ impl Network {
             self.events.push(end, Kind::Wake.key(back));
         }
         let acts_at = end + line.delay + frames.response_time;
-        self.take_in_frame(at.0, Frame { acts_at, queue_class: at.1, pauses });
+        let frame = Frame { acts_at, queue_class: at.1, pauses };
+        match self.away.as_mut().filter(|away| !away.has(at.0)) {
+            Some(away) => away.frames.push((at.0, frame)),
+            None => self.take_in_frame(at.0, frame),
+        }
     }
 
     /// A frame is on its way to the port that sends on a line.
-    fn take_in_frame(&mut self, line: u32, frame: Frame) {
+    pub(super) fn take_in_frame(&mut self, line: u32, frame: Frame) {
         if let Some(pausing) = &mut self.pausing {
             pausing.under_way.entry(line).or_default().push_back(frame);
             self.events.push(frame.acts_at, Kind::Pause.key(line));
@@ -438,7 +468,7 @@ impl Network {
     /// A pause ends: the queue class may send again.
     fn go_on(&mut self, at: Stoppable) {
         let Some(pausing) = &mut self.pausing else { return };
-        if !pausing.end(at, self.now) {
+        if !pausing.end(at, self.now, self.key) {
             return;
         }
         self.set_paused(at, false);
@@ -477,7 +507,7 @@ impl Network {
     pub(super) fn forget_pauses(&mut self, line_id: u32) {
         let Some(pausing) = &mut self.pausing else { return };
         let lines = [line_id, pausing.reverse(line_id)];
-        pausing.forget(lines, self.now);
+        pausing.forget(lines, self.now, self.key);
         for line in lines {
             match self.sender_on(line) {
                 Node::Host(host) => self.nics[host as usize].forget_pauses(),

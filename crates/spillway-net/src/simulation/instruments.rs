@@ -246,7 +246,7 @@ impl Simulation {
 
     fn collect_pauses(&mut self) {
         let ended = self.network.pausing.as_mut().map(|pausing| pausing.take_ended());
-        for Pause { line, queue_class, begin, end } in ended.unwrap_or_default() {
+        for (_, Pause { line, queue_class, begin, end }) in ended.unwrap_or_default() {
             let Some(pausing) = &self.network.pausing else { return };
             let of_line = &self.network.lines[line as usize];
             // A host's line has the host's number.

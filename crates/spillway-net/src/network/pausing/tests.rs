@@ -82,7 +82,7 @@ fn run(bench: &mut Bench, until_ns: u64) -> Vec<(u64, Kind)> {
 
 fn ended(bench: &mut Bench) -> Vec<(u32, u64, Option<u64>)> {
     let pausing = bench.net.pausing.as_mut().expect("lossless");
-    let row = |pause: Pause| (pause.line, pause.begin.ps(), pause.end.map(Time::ps));
+    let row = |(_, pause): (u32, Pause)| (pause.line, pause.begin.ps(), pause.end.map(Time::ps));
     pausing.take_ended().into_iter().map(row).collect()
 }
 

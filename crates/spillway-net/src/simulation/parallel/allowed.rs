@@ -1,18 +1,16 @@
 //! Which runs can be divided among threads.
 
 use crate::network::Cut;
-use crate::scenario::Scenario;
+use crate::simulation::Simulation;
 use spillway_traffic::Source;
 use spillway_transport::Transport;
 
 /// Why a run must stay on one thread, if it must.
-pub(super) fn reason_for_one_thread(scenario: &Scenario, cut: &Cut) -> Option<&'static str> {
+pub(super) fn reason_for_one_thread(run: &Simulation, cut: &Cut) -> Option<&'static str> {
+    let scenario = &run.scenario;
     let reasons = [
         (cut.parts() < 2, "all hosts are in one rack"),
-        (
-            scenario.tiers.iter().any(|tier| tier.pfc.is_some()),
-            "pause frames act at once on what is far away",
-        ),
+        (run.network.deadlocks.is_some(), "ports may pause each other in a circle"),
         (!scenario.events.is_empty(), "links fail or lose packets"),
         (scenario.traffic.sources.iter().any(Source::waits), "flows wait for other flows"),
         (scenario.traffic.has_jobs(), "jobs have iterations"),

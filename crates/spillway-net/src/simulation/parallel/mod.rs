@@ -82,8 +82,8 @@ impl Simulation {
         cut: Cut,
         threads: usize,
     ) -> (Simulation, Option<&'static str>) {
-        let reason = allowed::reason_for_one_thread(&scenario, &cut);
         let whole = Simulation::new(scenario);
+        let reason = allowed::reason_for_one_thread(&whole, &cut);
         match reason {
             None => (whole.divided(cut, threads), None),
             Some(_) => (whole, reason),
@@ -133,6 +133,7 @@ impl Simulation {
     pub(super) fn finish_parts(&mut self) {
         if let Some(mut parallel) = self.parallel.take() {
             parallel.write_last_rows(self);
+            self.take_open_pauses(&mut parallel.parts);
             self.parallel = Some(parallel);
         }
     }

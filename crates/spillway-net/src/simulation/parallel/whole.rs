@@ -30,8 +30,19 @@ impl Simulation {
         }
     }
 
+    /// Takes over the pauses that act in the parts.
+    pub(super) fn take_open_pauses(&mut self, parts: &mut [Box<Simulation>]) {
+        let Some(pausing) = &mut self.network.pausing else { return };
+        for of_part in parts.iter_mut().filter_map(|part| part.network.pausing.as_deref_mut()) {
+            pausing.take_open(of_part);
+        }
+    }
+
     /// Takes over what the parts have counted since this was done last.
     pub(super) fn add_up(&mut self, parts: &mut [Box<Simulation>]) {
+        if let Some(pausing) = &mut self.network.pausing {
+            pausing.add_up(parts.iter_mut().filter_map(|part| part.network.pausing.as_deref_mut()));
+        }
         for part in parts {
             let network = &mut part.network;
             self.network.now = self.network.now.max(network.now);
