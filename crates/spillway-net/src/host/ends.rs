@@ -198,6 +198,8 @@ pub(crate) struct Ends {
     sending: Vec<SendingEnd>,
     receiving: Vec<ReceivingEnd>,
     free: Vec<u32>,
+    /// How many places there are, with those that have been given away and not filled yet.
+    places: u32,
     /// What receiving ends that accept packets in order only keep in addition, by their places.
     in_order: Vec<InOrder>,
     /// The places, by the flows' numbers.
@@ -205,16 +207,22 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Adds both ends of a flow, and returns their place.
-    pub fn insert(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
-        let number = event::id(sending.flow.id);
-        let slot = self.put(sending, receiving);
-        self.by_number.insert(number, slot);
-        slot
+    /// A place for both ends of a flow. Places must be filled in the order in which they are given
+    /// away.
+    pub fn reserve(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.places += 1;
+            self.places - 1
+        })
     }
 
-    fn put(&mut self, mut sending: SendingEnd, mut receiving: ReceivingEnd) -> u32 {
-        let slot = self.free.pop().unwrap_or(self.sending.len() as u32);
+    /// Puts both ends of a flow into their place.
+    pub fn insert(&mut self, slot: u32, sending: SendingEnd, receiving: ReceivingEnd) {
+        self.by_number.insert(event::id(sending.flow.id), slot);
+        self.put(slot, sending, receiving);
+    }
+
+    fn put(&mut self, slot: u32, mut sending: SendingEnd, mut receiving: ReceivingEnd) {
         (sending.flow.peer, receiving.peer) = (slot, slot);
         match (self.sending.get_mut(slot as usize), self.receiving.get_mut(slot as usize)) {
             (Some(place), Some(other)) => (*place, *other) = (sending, receiving),
@@ -223,7 +231,6 @@ impl Ends {
                 self.receiving.push(receiving);
             }
         }
-        slot
     }
 
     /// Frees the place of a flow that is over.
@@ -249,7 +256,9 @@ impl Ends {
             return slot;
         }
         self.sending_mut(slot).flow.leaves_open = false;
-        self.put(self.sending(slot).clone(), self.receiving(slot).clone())
+        let next = self.reserve();
+        self.put(next, self.sending(slot).clone(), self.receiving(slot).clone());
+        next
     }
 
     /// Puts the next flow of a connection into its place.
@@ -462,7 +471,9 @@ mod tests {
 
     fn insert(ends: &mut Ends, id: u32, is_open_loop: bool) -> u32 {
         let (sending, receiving) = flow(id, is_open_loop);
-        ends.insert(sending, receiving)
+        let slot = ends.reserve();
+        ends.insert(slot, sending, receiving);
+        slot
     }
 
     #[test]

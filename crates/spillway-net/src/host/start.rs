@@ -20,17 +20,19 @@ use spillway_transport::{Access, ClosedLoop, Transport};
 impl Hosts {
     /// Starts a flow, which gets this number, on a connection of its own or on one that is idle.
     pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
-        let slot = self.prepare(net, scenario, id, spec);
+        let slot = self.prepare(net, scenario, id, spec, None);
         self.begin(net, scenario, slot);
     }
 
-    /// Makes both ends of a flow that is about to begin. Returns their place.
+    /// Makes both ends of a flow that is about to begin, in a place that has been reserved for them
+    /// or in any. Returns their place.
     pub fn prepare(
         &mut self,
         net: &mut Network,
         scenario: &Scenario,
         id: u32,
         spec: FlowSpec,
+        reserved: Option<u32>,
     ) -> u32 {
         let place = scenario.class_transport[usize::from(spec.class)];
         let transport = scenario.transport(place);
@@ -115,11 +117,16 @@ impl Hosts {
             }
             (_, Some(closed)) => {
                 let sender = Sender::new(spec.size, transport.mss, closed, &access);
-                self.ends.insert(SendingEnd { flow, driver: Driver::ClosedLoop(sender) }, receiving)
+                let slot = reserved.unwrap_or_else(|| self.ends.reserve());
+                let sending = SendingEnd { flow, driver: Driver::ClosedLoop(sender) };
+                self.ends.insert(slot, sending, receiving);
+                slot
             }
             (_, None) => {
                 let driver = Driver::OpenLoop(Clock::new(scenario.seed, id));
-                self.ends.insert(SendingEnd { flow, driver }, receiving)
+                let slot = reserved.unwrap_or_else(|| self.ends.reserve());
+                self.ends.insert(slot, SendingEnd { flow, driver }, receiving);
+                slot
             }
         };
         if self.names_connections {

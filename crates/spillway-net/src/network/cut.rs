@@ -167,6 +167,9 @@ impl Away {
     }
 }
 
+/// How far ahead lines are fetched, in lines or packets.
+const AHEAD: usize = 6;
+
 /// A line on which packets leave a part.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
@@ -250,7 +253,11 @@ impl Network {
         ferries: &mut [Ferry],
     ) {
         border.late.iter().for_each(|&switch| self.catch_up(switch));
-        for exit in &border.exits {
+        for (place, exit) in border.exits.iter().enumerate() {
+            if let Some(ahead) = border.exits.get(place + AHEAD) {
+                spillway_engine::prefetch(&self.lines, ahead.line as usize);
+                self.packets.prefetch(self.packets[ahead.placeholder].next);
+            }
             let line = &mut self.lines[exit.line as usize];
             if std::mem::replace(&mut line.tail, exit.placeholder) == exit.placeholder {
                 continue;
@@ -260,6 +267,8 @@ impl Network {
             ferry.earliest = ferry.earliest.min(self.packets[id].time);
             while id != NO_PACKET {
                 let packet = self.packets[id];
+                self.packets.prefetch(packet.next);
+                self.packets.prefetch_contents(packet.next);
                 if packet.flags & flags::CARRIES != 0 {
                     self.load(id, sacks, ferry);
                 }
@@ -299,7 +308,10 @@ impl Network {
         let mut ranges = ferry.sacks.drain(..);
         let mut numbers = ferry.numbers.drain(..);
         let mut telemetry = ferry.telemetry.drain(..);
-        for Crossing { packet, contents } in ferry.crossings.drain(..) {
+        for (place, &Crossing { packet, contents }) in ferry.crossings.iter().enumerate() {
+            if let Some(ahead) = ferry.crossings.get(place + AHEAD) {
+                spillway_engine::prefetch(&self.lines, ahead.packet.next as usize);
+            }
             let id = self.packets.insert(Packet { next: NO_PACKET, ..packet }, contents);
             let has = |flag: u16| packet.flags & flag != 0;
             if has(flags::CARRIES) {
@@ -322,6 +334,7 @@ impl Network {
             let line = &mut self.lines[packet.next as usize];
             line.receive(id, packet.time, &mut self.packets, &mut self.events);
         }
+        ferry.crossings.clear();
         for (line, frame) in ferry.frames.drain(..) {
             self.take_in_frame(line, frame);
         }

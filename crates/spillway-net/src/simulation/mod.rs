@@ -402,7 +402,7 @@ impl Simulation {
     pub fn counters(&self) -> Counters {
         let tally = self.hosts.tally.clone();
         Counters {
-            packet_hops: self.network.packet_hops_begun(),
+            packet_hops: self.network.packet_hops - self.packets_ahead(),
             totals: self.network.totals,
             flows_completed: tally.completed,
             retransmitted_packets: tally.retransmitted,
@@ -410,6 +410,15 @@ impl Simulation {
             probes: tally.probes,
             delivered_bytes: tally.delivered_bytes,
             ..self.counters.clone()
+        }
+    }
+
+    /// Packets that hosts have put on their lines before their turn.
+    fn packets_ahead(&self) -> u64 {
+        let network = &self.network;
+        match &self.parallel {
+            None => network.packets_ahead(&network.packets, |_| true),
+            Some(parallel) => parallel.packets_ahead(network),
         }
     }
 

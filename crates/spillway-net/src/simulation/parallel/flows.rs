@@ -6,6 +6,16 @@ use crate::simulation::Simulation;
 use spillway_engine::{Event, Time};
 use spillway_transport::flow::FlowSpec;
 
+/// A flow that begins in the next window, as one of its parts sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    id: u32,
+    spec: FlowSpec,
+    place: u32,
+    /// The place of its other end, if that is in another part, and whether it sends from here.
+    divided: Option<(u32, bool)>,
+}
+
 /// What is known of flows between windows.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
@@ -33,11 +43,15 @@ impl Parallel {
             let id = whole.count_start(&spec);
             let part_of = |host: u32| usize::from(self.cut.part_of_host(host));
             let (from, to) = (part_of(spec.src), part_of(spec.dst));
-            let slot = self.parts[from].prepare(id, spec);
-            if from != to {
-                let peer = self.parts[to].prepare(id, spec);
-                self.parts[from].hosts.divide(slot, peer, true);
-                self.parts[to].hosts.divide(peer, slot, false);
+            let slot = self.parts[from].hosts.ends.reserve();
+            let flow = Expected { id, spec, place: slot, divided: None };
+            if from == to {
+                self.parts[from].expect(flow);
+            } else {
+                let peer = self.parts[to].hosts.ends.reserve();
+                self.parts[from].expect(Expected { divided: Some((peer, true)), ..flow });
+                let there = Expected { place: peer, divided: Some((slot, false)), ..flow };
+                self.parts[to].expect(there);
             }
             self.parts[from].begin_at(spec.start, slot);
         }
@@ -145,9 +159,21 @@ impl Parallel {
 const START: u32 = Kind::FlowStart.key(0);
 
 impl Simulation {
-    /// Makes both ends of a flow that begins later. Returns their place.
-    fn prepare(&mut self, id: u32, spec: FlowSpec) -> u32 {
-        self.hosts.prepare(&mut self.network, &self.scenario, id, spec)
+    /// A flow begins in the next window, of which an end is here.
+    fn expect(&mut self, flow: Expected) {
+        self.of_part().expected.push(flow);
+    }
+
+    /// Makes the ends of the flows that begin in this window.
+    pub(super) fn prepare_flows(&mut self) {
+        let mut expected = std::mem::take(&mut self.of_part().expected);
+        for Expected { id, spec, place, divided } in expected.drain(..) {
+            self.hosts.prepare(&mut self.network, &self.scenario, id, spec, Some(place));
+            if let Some((other, sends)) = divided {
+                self.hosts.divide(place, other, sends);
+            }
+        }
+        self.of_part().expected = expected;
     }
 
     /// Starts the flows that begin now and send from this part. The whole has counted the event.

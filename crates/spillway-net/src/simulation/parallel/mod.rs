@@ -22,7 +22,7 @@ pub(super) use part::Part;
 
 use super::{Progress, Simulation};
 use crate::event::Kind;
-use crate::network::Cut;
+use crate::network::{Cut, Network};
 use crate::scenario::Scenario;
 use crew::Crew;
 use flows::Division;
@@ -275,6 +275,17 @@ impl Parallel {
         self.settle(whole);
         whole.add_up(&mut self.parts);
         whole.progress_at_stop()
+    }
+
+    /// Packets that hosts have put on their lines before their turn. The whole has the lines, and
+    /// the parts have the packets.
+    pub fn packets_ahead(&self, whole: &Network) -> u64 {
+        let parts = (0..).zip(&self.parts);
+        let of_parts = parts.map(|(number, part)| {
+            let is_there = |host: u32| self.cut.part_of_host(host) == number;
+            whole.packets_ahead(&part.network.packets, is_there)
+        });
+        of_parts.sum()
     }
 
     /// Bytes of memory of the parts.

@@ -1,6 +1,7 @@
 //! What a run has in addition if it is one part of a cut network.
 
 use super::INSTANT;
+use super::flows::Expected;
 use crate::event::{Kind, Moment};
 use crate::host::{Gone, Hosts};
 use crate::network::{Border, Cut, Ferry};
@@ -25,6 +26,8 @@ pub(in crate::simulation) struct Part {
     pub(super) leaving: Vec<Ferry>,
     /// Packets that come from each part.
     pub(super) coming: Vec<Ferry>,
+    /// Flows that begin in this window and have no ends yet.
+    pub(super) expected: Vec<Expected>,
     /// Flows that begin in this window, in order of time.
     starting: VecDeque<(Time, u32)>,
     /// Flows with both ends here that are over.
@@ -99,6 +102,7 @@ impl Simulation {
             is_seen: false,
             leaving: nothing.clone(),
             coming: nothing,
+            expected: Vec::new(),
             starting: VecDeque::new(),
             over: Vec::new(),
             lost: Vec::new(),
@@ -196,8 +200,9 @@ impl Simulation {
         }
     }
 
-    /// Takes in the packets that come from other parts.
+    /// Takes in the packets that come from other parts, and the flows that begin.
     pub(super) fn enter_window(&mut self) {
+        self.prepare_flows();
         if let Some(part) = &mut self.part {
             for ferry in &mut part.coming {
                 self.network.import(ferry, self.hosts.sacks_mut());

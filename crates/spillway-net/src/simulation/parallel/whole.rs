@@ -46,9 +46,7 @@ impl Simulation {
         for part in parts {
             let network = &mut part.network;
             self.network.now = self.network.now.max(network.now);
-            let begun = network.packet_hops_begun();
-            network.packet_hops -= begun;
-            self.network.packet_hops += begun;
+            self.network.packet_hops += std::mem::take(&mut network.packet_hops);
             self.network.totals += std::mem::take::<Totals>(&mut network.totals);
             self.counters.events += std::mem::take(&mut part.counters.events);
             let drops = std::mem::take(&mut part.counters.drops);
