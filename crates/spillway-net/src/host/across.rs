@@ -19,6 +19,7 @@ pub(crate) struct Across {
     changed: Vec<Moment>,
     /// Places of sending ends that have everything acknowledged, or sent.
     done: Vec<u32>,
+    /// Whether anything was noted since `done` was taken last.
     is_new: bool,
 }
 
@@ -52,8 +53,8 @@ impl Hosts {
     /// A packet of a flow whose other end may live elsewhere is gone.
     #[cold]
     pub(super) fn note_gone(&mut self, slot: u32, at: Moment) {
-        let sends = self.ends.receiving(slot).packets < AWAY / 2;
-        if !sends && self.ends.sending(slot).flow.packets >= AWAY / 2 {
+        let sends = self.receives_elsewhere(slot);
+        if !sends && !self.sends_from_elsewhere(slot) {
             return;
         }
         if let Some(across) = &mut self.across {
@@ -67,7 +68,7 @@ impl Hosts {
     /// A flow without acks has sent everything.
     #[inline]
     pub(super) fn note_all_sent(&mut self, slot: u32) {
-        if self.ends.receiving(slot).packets < AWAY / 2
+        if self.receives_elsewhere(slot)
             && let Some(across) = &mut self.across
         {
             across.done.push(slot);
@@ -89,8 +90,15 @@ impl Hosts {
 
     /// Whether a flow's other end lives in another part.
     pub fn is_divided(&self, slot: u32) -> bool {
+        self.receives_elsewhere(slot) || self.sends_from_elsewhere(slot)
+    }
+
+    fn receives_elsewhere(&self, slot: u32) -> bool {
         self.ends.receiving(slot).packets < AWAY / 2
-            || self.ends.sending(slot).flow.packets < AWAY / 2
+    }
+
+    fn sends_from_elsewhere(&self, slot: u32) -> bool {
+        self.ends.sending(slot).flow.packets < AWAY / 2
     }
 
     /// When the last packet of a divided flow was gone here.
@@ -124,9 +132,8 @@ impl Hosts {
     /// Takes over the receiving end of a divided flow, which has lived in another part.
     pub fn reunite(&mut self, slot: u32, other: &Hosts) {
         let from = self.ends.sending(slot).flow.peer;
-        let receiving: ReceivingEnd = other.ends.receiving(from).clone();
-        *self.ends.receiving_mut(slot) = receiving;
-        self.ends.receiving_mut(slot).peer = slot;
+        let receiving = other.ends.receiving(from).clone();
+        *self.ends.receiving_mut(slot) = ReceivingEnd { peer: slot, ..receiving };
         self.ends.sending_mut(slot).flow.peer = slot;
         self.ends.take_discarded(slot, other.ends.discarded(from));
     }

@@ -20,7 +20,6 @@ mod receiving;
 mod sending;
 mod start;
 
-pub(crate) use by_order::Gone;
 pub(crate) use ends::Ends;
 pub(crate) use observing::Completed;
 
@@ -130,12 +129,12 @@ impl Hosts {
         }
     }
 
-    /// A packet was lost that the sending end had made.
-    pub fn on_lost(&mut self, at: Moment, slot: u32, lost: &Gone) {
-        self.note_number_of_lost(slot, lost);
+    /// A packet was lost that the sending end had made. `is_data` says whether it was a data
+    /// packet.
+    pub fn on_lost(&mut self, at: Moment, slot: u32, is_data: bool) {
         let flow = &mut self.ends.sending_mut(slot).flow;
         flow.packets -= 1;
-        flow.lost += u32::from(lost.is_data);
+        flow.lost += u32::from(is_data);
         self.note_if_over(at, slot);
     }
 
@@ -224,8 +223,6 @@ mod tests {
         Bench::new(&format!("{STAR}\n{}", transport(kind, more)))
     }
 
-    const LOST: Gone = Gone { is_data: true, number: None };
-
     /// A packet of a flow arrives at a host now.
     fn deliver(bench: &mut Bench, host: u32, slot: u32, flags: u16, (seq, payload): (u64, u32)) {
         let contents = Contents { slot, seq, payload, ..Contents::default() };
@@ -269,7 +266,7 @@ mod tests {
         let mut open = bench("udp", "");
         let slot = open.start(flow(0, 1, 960));
         assert_eq!((open.hosts.take_over(), open.hosts.unfinished), (None, 1));
-        open.hosts.on_lost(open.net.moment(), slot, &LOST);
+        open.hosts.on_lost(open.net.moment(), slot, true);
         assert_eq!(open.hosts.take_over(), Some(slot));
         assert_eq!(open.hosts.take_over(), None, "it is told once");
         open.hosts.remove(slot);
@@ -277,7 +274,7 @@ mod tests {
         // A sender that waits for an ack will send it again.
         let mut closed = bench("newreno", "");
         let slot = closed.start(flow(0, 1, 960));
-        closed.hosts.on_lost(closed.net.moment(), slot, &LOST);
+        closed.hosts.on_lost(closed.net.moment(), slot, true);
         assert_eq!(closed.hosts.take_over(), None);
         assert_eq!(closed.hosts.ends.sending(slot).flow.packets, 0);
     }

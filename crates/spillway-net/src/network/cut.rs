@@ -15,6 +15,7 @@ use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_topology::{Node, Topology};
 use spillway_transport::receiver::SackBlocks;
 use spillway_transport::telemetry::Telemetry;
+use std::sync::Arc;
 
 /// Which part of a cut network has which node.
 #[derive(Clone, Debug)]
@@ -116,7 +117,6 @@ pub(crate) struct Ferry {
     /// What those of them carry that have entries in side tables, in order.
     sacks: Vec<SackBlocks>,
     telemetry: Vec<Telemetry>,
-    numbers: Vec<u64>,
     /// Pause frames, with the lines whose ports act on them.
     frames: Vec<(u32, Frame)>,
     /// When the first packet arrives, or the first frame acts.
@@ -129,7 +129,6 @@ impl Default for Ferry {
             crossings: Vec::new(),
             sacks: Vec::new(),
             telemetry: Vec::new(),
-            numbers: Vec::new(),
             frames: Vec::new(),
             earliest: Time::MAX,
         }
@@ -151,19 +150,24 @@ impl Ferry {
     }
 }
 
-/// The parts that send on lines, for a part with lossless priorities.
+/// The way to the ports of other parts, for a part with lossless priorities.
 #[derive(Clone, Debug)]
 pub(super) struct Away {
     own: u16,
-    senders: Vec<u16>,
-    /// Frames to ports of other parts.
-    pub frames: Vec<(u32, Frame)>,
+    cut: Arc<Cut>,
+    /// Pause frames to such ports: the part, the line on which the port sends, and the frame.
+    frames: Vec<(u16, u32, Frame)>,
 }
 
 impl Away {
-    /// Whether the port that sends on a line is in this part.
-    pub fn has(&self, line: u32) -> bool {
-        self.senders[line as usize] == self.own
+    /// Takes a frame to the port of this node that sends on a line. False if the node is in this
+    /// part.
+    pub fn takes(&mut self, node: Node, line: u32, frame: Frame) -> bool {
+        let part = self.cut.part_of(node);
+        if part != self.own {
+            self.frames.push((part, line, frame));
+        }
+        part != self.own
     }
 }
 
@@ -200,14 +204,12 @@ impl Border {
 impl Network {
     /// Makes this network the part `own` of a cut network. `smallest` is the size of the smallest
     /// packet. To be called before anything is sent.
-    pub fn become_part(&mut self, cut: &Cut, own: u16, smallest: u64) -> Border {
+    pub fn become_part(&mut self, cut: &Arc<Cut>, own: u16, smallest: u64) -> Border {
         let mut border = Border { least_delay: Time::MAX, ..Border::default() };
         let mut smallest = smallest;
         if let Some(pausing) = &self.pausing {
             smallest = smallest.min(pausing.smallest_frame());
-            let sender = |line: u32| cut.part_of(self.sender_on(line));
-            let senders = (0..self.lines.len() as u32).map(sender).collect();
-            self.away = Some(Box::new(Away { own, senders, frames: Vec::new() }));
+            self.away = Some(Box::new(Away { own, cut: cut.clone(), frames: Vec::new() }));
         }
         for number in 0..self.lines.len() as u32 {
             let from = self.sender_on(number);
@@ -280,8 +282,8 @@ impl Network {
             }
         }
         if let Some(away) = &mut self.away {
-            for (line, frame) in away.frames.drain(..) {
-                let ferry = &mut ferries[usize::from(away.senders[line as usize])];
+            for (part, line, frame) in away.frames.drain(..) {
+                let ferry = &mut ferries[usize::from(part)];
                 ferry.earliest = ferry.earliest.min(frame.acts_at);
                 ferry.frames.push((line, frame));
             }
@@ -295,9 +297,6 @@ impl Network {
         if has(flags::SACK) {
             ferry.sacks.extend(sacks.get(id));
         }
-        if has(flags::NUMBERED) {
-            ferry.numbers.push(self.numbers.get(id).copied().unwrap_or_default());
-        }
         if has(flags::TELEMETRY) {
             ferry.telemetry.push(self.telemetry.get(id).cloned().unwrap_or_default());
         }
@@ -306,7 +305,6 @@ impl Network {
     /// Puts packets that come from another part on their lines.
     pub fn import(&mut self, ferry: &mut Ferry, sacks: &mut SideTable<SackBlocks>) {
         let mut ranges = ferry.sacks.drain(..);
-        let mut numbers = ferry.numbers.drain(..);
         let mut telemetry = ferry.telemetry.drain(..);
         for (place, &Crossing { packet, contents }) in ferry.crossings.iter().enumerate() {
             if let Some(ahead) = ferry.crossings.get(place + AHEAD) {
@@ -319,11 +317,6 @@ impl Network {
                     && let Some(of_packet) = ranges.next()
                 {
                     *sacks.of(id) = of_packet;
-                }
-                if has(flags::NUMBERED)
-                    && let Some(number) = numbers.next()
-                {
-                    *self.numbers.of(id) = number;
                 }
                 if has(flags::TELEMETRY)
                     && let Some(of_packet) = telemetry.next()
@@ -391,7 +384,7 @@ mod tests {
 
     /// The two parts of a leaf-spine network, with their borders.
     fn parts() -> [(Bench, Border); 2] {
-        let cut = cut(LEAF_SPINE, 2);
+        let cut = Arc::new(cut(LEAF_SPINE, 2));
         [0, 1].map(|own| {
             let mut bench = Bench::new(LEAF_SPINE);
             let border = bench.net.become_part(&cut, own, 50);

@@ -388,9 +388,10 @@ impl Network {
         }
         let acts_at = end + line.delay + frames.response_time;
         let frame = Frame { acts_at, queue_class: at.1, pauses };
-        match self.away.as_mut().filter(|away| !away.has(at.0)) {
-            Some(away) => away.frames.push((at.0, frame)),
-            None => self.take_in_frame(at.0, frame),
+        let node = self.sender_on(at.0);
+        let is_taken = self.away.as_mut().is_some_and(|away| away.takes(node, at.0, frame));
+        if !is_taken {
+            self.take_in_frame(at.0, frame);
         }
     }
 

@@ -12,7 +12,7 @@ mod stepping;
 mod waits;
 
 use crate::event::Kind;
-use crate::host::{Gone, Hosts};
+use crate::host::Hosts;
 pub use crate::network::{Cut, Totals};
 use crate::network::{FAR_LINES, Network};
 pub use crate::port::Shortcuts;
@@ -370,12 +370,22 @@ impl Simulation {
     /// If only endless flows are left, samples nevertheless go on until the stop.
     fn is_still_after(&self, key: u32) -> bool {
         let is_stalled = self.hosts.unfinished > self.endless;
+        // Of a part, only the whole knows what is left.
+        self.part.is_none()
+            && self
+                .may_be_still(key, is_stalled)
+                .is_some_and(|samples| self.network.is_still(samples))
+    }
+
+    /// How many samples may be pending if the run is still after this event; `None` if it cannot
+    /// be. A run that is not stalled goes on with its samples.
+    fn may_be_still(&self, key: u32, is_stalled: bool) -> Option<usize> {
         match Kind::of(key).0 {
-            // Only the whole knows what is left.
-            _ if self.part.is_some() => false,
-            Kind::PolicyTimer if !is_stalled => self.network.is_still(0),
-            Kind::PolicyTimer => self.network.is_still(self.samplers()),
-            kind => kind.is_sample() && is_stalled && self.network.is_still(self.samplers()),
+            Kind::PolicyTimer if !is_stalled => Some(0),
+            kind if kind == Kind::PolicyTimer || kind.is_sample() && is_stalled => {
+                Some(self.samplers())
+            }
+            _ => None,
         }
     }
 
@@ -530,16 +540,16 @@ impl Simulation {
     }
 
     /// Tells the host that sent a packet for the end at this place that the packet was lost.
-    fn tell_of_loss(&mut self, to: (u32, u32), lost: &Gone) {
+    fn tell_of_loss(&mut self, to: (u32, u32), is_data: bool) {
         let at = self.network.moment();
         let slot = match &mut self.part {
             None => to.1,
-            Some(part) => match part.sender_of_lost(&self.hosts, to, (at, lost)) {
+            Some(part) => match part.sender_of_lost(&self.hosts, to, (at, is_data)) {
                 None => return,
                 Some(slot) => slot,
             },
         };
-        self.hosts.on_lost(at, slot, lost);
+        self.hosts.on_lost(at, slot, is_data);
         self.write_row_if_over();
     }
 
@@ -547,16 +557,16 @@ impl Simulation {
     #[cold]
     fn collect_lost(&mut self) {
         for (place, lost) in std::mem::take(&mut self.network.lost).into_iter().enumerate() {
-            self.set_key_of_lost(place);
+            self.look_at_loss(place);
             self.note_drop(&lost);
             let packet = &self.network.packets[lost.packet];
-            let (size, dst) = (packet.size, packet.dst);
-            let slot = self.network.packets.contents(lost.packet).slot;
-            let gone = Gone::of(&self.network, lost.packet);
+            let (size, is_data) = (packet.size, packet.flags & flags::CONTROL == 0);
+            let to = (packet.dst, self.network.packets.contents(lost.packet).slot);
+            self.hosts.note_number_of_lost(&self.network, to.1, lost.packet);
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);
-            self.tell_of_loss((dst, slot), &gone);
+            self.tell_of_loss(to, is_data);
         }
         self.network.loss = 0;
     }

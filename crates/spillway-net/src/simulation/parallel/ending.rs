@@ -2,7 +2,6 @@
 //! order. This is slower, so it is done only in windows in which the run may end.
 
 use super::Parallel;
-use crate::event::Kind;
 use crate::simulation::Simulation;
 use spillway_engine::{Event, Time};
 use spillway_topology::Node;
@@ -68,11 +67,17 @@ impl Parallel {
 
     /// Whether nothing more can change a measurement.
     pub(super) fn is_over(&self, whole: &Simulation) -> bool {
-        let unfinished = self.parts.iter().map(|part| part.hosts.unfinished);
-        let unfinished = unfinished.fold(whole.hosts.unfinished, u64::wrapping_add);
         let begins = |part: &Simulation| part.part.as_ref().is_some_and(|part| part.begins());
-        let goes_on = unfinished != 0 || whole.has_traffic || self.parts.iter().any(|p| begins(p));
+        let goes_on = self.unfinished(whole) != 0
+            || whole.has_traffic
+            || self.parts.iter().any(|p| begins(p));
         !goes_on && (self.packets() == 0 || self.now(whole) >= whole.scenario.duration)
+    }
+
+    /// Flows that have begun and are not complete. Parts may have wrapped around.
+    fn unfinished(&self, whole: &Simulation) -> u64 {
+        let of_parts = self.parts.iter().map(|part| part.hosts.unfinished);
+        of_parts.fold(whole.hosts.unfinished, u64::wrapping_add)
     }
 
     /// The number of packets in the network.
@@ -82,18 +87,11 @@ impl Parallel {
 
     /// As `Simulation::is_still_after`.
     pub(super) fn is_still_after(&self, whole: &Simulation, key: u32) -> bool {
-        let is_still = |samples: usize| {
-            let events: usize = self.parts.iter().map(|part| part.network.events.len()).sum();
-            let regular = whole.network.timers.len() + samples;
-            self.packets() == 0 && events + whole.network.events.len() <= regular
-        };
-        let unfinished = self.parts.iter().map(|part| part.hosts.unfinished);
-        let unfinished = unfinished.fold(whole.hosts.unfinished, u64::wrapping_add);
-        match (Kind::of(key).0, unfinished > whole.endless) {
-            (Kind::PolicyTimer, false) => is_still(0),
-            (Kind::PolicyTimer, true) => is_still(whole.samplers()),
-            (kind, is_stalled) => kind.is_sample() && is_stalled && is_still(whole.samplers()),
-        }
+        let is_stalled = self.unfinished(whole) > whole.endless;
+        let Some(samples) = whole.may_be_still(key, is_stalled) else { return false };
+        let events: usize = self.parts.iter().map(|part| part.network.events.len()).sum();
+        let regular = whole.network.timers.len() + samples;
+        self.packets() == 0 && events + whole.network.events.len() <= regular
     }
 }
 

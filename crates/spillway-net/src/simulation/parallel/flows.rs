@@ -68,7 +68,7 @@ impl Parallel {
             for lost in std::mem::take(&mut part.lost) {
                 let (sender, slot) = self.sender_of_lost(lost.to);
                 let sender = &mut self.parts[sender];
-                sender.hosts.on_lost(lost.at, slot, &lost.lost);
+                sender.hosts.on_lost(lost.at, slot, lost.is_data);
                 if let Some(slot) = sender.hosts.take_over() {
                     sender.of_part().over.push((lost.at, slot));
                 }

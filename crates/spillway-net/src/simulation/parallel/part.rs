@@ -3,7 +3,7 @@
 use super::INSTANT;
 use super::flows::Expected;
 use crate::event::{Kind, Moment};
-use crate::host::{Gone, Hosts};
+use crate::host::Hosts;
 use crate::network::{Border, Cut, Ferry};
 use crate::record::DropRow;
 use crate::simulation::{Progress, Simulation};
@@ -46,7 +46,7 @@ pub(super) struct LostElsewhere {
     pub at: Moment,
     /// The host and place of the end that it was on the way to.
     pub to: (u32, u32),
-    pub lost: Gone,
+    pub is_data: bool,
 }
 
 impl Part {
@@ -72,7 +72,7 @@ impl Part {
         &mut self,
         hosts: &Hosts,
         to: (u32, u32),
-        (at, lost): (Moment, &Gone),
+        (at, is_data): (Moment, bool),
     ) -> Option<u32> {
         let (host, slot) = to;
         if self.has(Node::Host(host)) {
@@ -84,7 +84,7 @@ impl Part {
                 return Some(end.peer);
             }
         }
-        self.lost.push(LostElsewhere { at, to, lost: *lost });
+        self.lost.push(LostElsewhere { at, to, is_data });
         None
     }
 }
@@ -187,8 +187,9 @@ impl Simulation {
         self.leave_window();
     }
 
-    /// In the order of the whole run, a loss comes where the flow started that lost the packet.
-    pub(in crate::simulation) fn set_key_of_lost(&mut self, place: usize) {
+    /// Of the packets that an event has lost, the one at this place is looked at now. If flows have
+    /// started in the event, its place in the order of the whole run is that of its flow.
+    pub(in crate::simulation) fn look_at_loss(&mut self, place: usize) {
         self.network.loss = place as u32;
         if let Some(part) = &mut self.part
             && let Some(&key) = part.keys_of_lost.get(place)
