@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
     let scenario = Scenario::read(given, &Sources::of(folder))?;
     let threads = std::env::var("THREADS").map_or(Ok(1), |threads| threads.parse())?;
-    let (mut simulation, alone) = Simulation::on_threads(scenario, threads);
+    let (mut simulation, alone) = Simulation::in_parts(scenario, threads, threads);
     if let Some(reason) = alone.filter(|_| threads > 1) {
         eprintln!("on one thread: {reason}");
     }

@@ -80,15 +80,17 @@ const ID_MASK: u32 = (1 << ID_BITS) - 1;
 pub(crate) struct Moment {
     /// The event's time.
     pub time: Time,
-    /// The event's key.
-    pub key: u32,
-    /// The place of a loss among those of its event.
+    /// The event's key, or that of an earlier event of the same time if that is higher.
+    pub highest: u32,
+    /// If it is that of an earlier event: the event's own key.
+    pub follows: u32,
+    /// The place of a loss among those of its part.
     pub place: u32,
 }
 
 impl Moment {
     /// Before any event.
-    pub const BEGIN: Moment = Moment { time: Time::ZERO, key: 0, place: 0 };
+    pub const BEGIN: Moment = Moment { time: Time::ZERO, highest: 0, follows: 0, place: 0 };
 }
 
 /// The most lines that keys can tell apart.

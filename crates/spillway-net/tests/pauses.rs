@@ -506,7 +506,7 @@ fn divided(seed: u64) -> Option<usize> {
         || scenario_with(&format!("{}\n[record]\npauses = true", case.text()), &case.list);
     let parts = 2 + (seed % 3) as u16;
     let cut = Cut::at_random(&scenario().topology, parts, seed);
-    let (run, alone) = Simulation::in_parts(scenario(), cut, 1 + seed as usize % 2);
+    let (run, alone) = Simulation::with_cut(scenario(), cut, 1 + seed as usize % 2);
     if alone.is_some() {
         return None;
     }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_engine::Time;
 use spillway_net::record::names::Vocabulary;
-use spillway_net::simulation::{Progress, Simulation as Run};
+use spillway_net::simulation::{Progress, Simulation as Run, Windows};
 use spillway_net::summary::summarize;
 use spillway_settings::value_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -42,18 +42,25 @@ struct State {
 
 #[pymethods]
 impl Simulation {
-    /// A run that is about to begin, on as many threads as it can be divided among.
+    /// A run that is about to begin, on as many threads as it can be divided among, in as many
+    /// parts or in `parts`.
     #[new]
-    #[pyo3(signature = (scenario, threads=1))]
-    fn new(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<Simulation> {
+    #[pyo3(signature = (scenario, threads=1, parts=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        threads: usize,
+        parts: Option<usize>,
+    ) -> PyResult<Simulation> {
         let (failure, places) = (scenario.failure(), scenario.places.clone());
         let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
         let vocabulary = Vocabulary::of(&scenario);
         let has_hooks = failure.is_some();
-        let (simulation, alone) = py.detach(|| match threads {
+        let parts = parts.unwrap_or(threads);
+        let (simulation, alone) = py.detach(|| match parts {
             1 => (Run::new(scenario), None),
             _ if has_hooks => (Run::new(scenario), Some("plug-ins are called one at a time")),
-            _ => Run::on_threads(scenario, threads),
+            _ => Run::in_parts(scenario, parts, threads),
         });
         let state = Mutex::new(State { simulation, progress: Progress::Running });
         let made = Simulation { state, vocabulary, places, failure, alone };
@@ -193,6 +200,14 @@ impl Simulation {
     /// How many threads the run is on, and why it is on one if it should be on several.
     fn threads(&self) -> (usize, Option<&'static str>) {
         (self.state().simulation.threads(), self.alone)
+    }
+
+    /// Of a run in parts: how many there are, windows, windows in order, packets that crossed, and
+    /// the most events that a part had in each window, added up.
+    fn windows(&self) -> Option<(usize, u64, u64, u64, u64)> {
+        let (parts, windows) = self.state().simulation.windows()?;
+        let Windows { windows, in_order, crossings, longest } = windows;
+        Some((parts, windows, in_order, crossings, longest))
     }
 
     /// The simulated time, in picoseconds. Raises an error while the run goes on with plug-ins: the

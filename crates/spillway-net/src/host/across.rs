@@ -1,7 +1,8 @@
 //! Flows whose ends are in different parts of a cut network.
 //!
 //! Each part has both ends, of which only its own lives. A flow is over when the packets of both
-//! living ends add up to none, which only shows when both parts are looked at.
+//! living ends add up to none, which only shows when both parts are looked at. Also, any flow may
+//! lose its last packet elsewhere, which its part learns after the window.
 
 use super::Hosts;
 use super::ends::ReceivingEnd;
@@ -30,17 +31,18 @@ impl Across {
             self.changed.resize(place + 1, Moment::BEGIN);
         }
         self.changed[place] = self.changed[place].max(at);
-        self.is_new = true;
     }
 }
 
 impl Hosts {
+    /// Makes these the hosts of one part of a cut network.
+    pub fn become_part(&mut self) {
+        self.across = Some(Box::default());
+    }
+
     /// The ends at these places, here and in another part, become those of one flow. The sending
     /// end lives here if `sends`, else the receiving end.
     pub fn divide(&mut self, slot: u32, peer: u32, sends: bool) {
-        let across = self.across.get_or_insert_default();
-        across.note(slot, Moment::BEGIN);
-        across.changed[slot as usize] = Moment::BEGIN;
         if sends {
             self.ends.sending_mut(slot).flow.peer = peer;
             self.ends.receiving_mut(slot).packets = AWAY;
@@ -50,15 +52,14 @@ impl Hosts {
         }
     }
 
-    /// A packet of a flow whose other end may live elsewhere is gone.
+    /// A packet of a flow is gone, of which other packets or an end may be elsewhere.
     #[cold]
     pub(super) fn note_gone(&mut self, slot: u32, at: Moment) {
         let sends = self.receives_elsewhere(slot);
-        if !sends && !self.sends_from_elsewhere(slot) {
-            return;
-        }
+        let is_divided = sends || self.sends_from_elsewhere(slot);
         if let Some(across) = &mut self.across {
             across.note(slot, at);
+            across.is_new |= is_divided;
             if sends && self.ends.sending(slot).is_done() {
                 across.done.push(slot);
             }
@@ -101,7 +102,7 @@ impl Hosts {
         self.ends.sending(slot).flow.packets < AWAY / 2
     }
 
-    /// When the last packet of a divided flow was gone here.
+    /// When the last packet of a flow was gone here.
     pub fn changed_at(&self, slot: u32) -> Moment {
         self.across
             .as_ref()

@@ -29,6 +29,7 @@ use crate::scenario::{Completion, Scenario};
 use across::Across;
 use base::Base;
 use connections::Connections;
+pub(crate) use ends::{ReceivingEnd, SendingEnd};
 use notifications::Told;
 use observing::ObservedFlows;
 use ports::Ports;
@@ -140,13 +141,17 @@ impl Hosts {
 
     /// When a flow was complete; [`Time::MAX`] if it is not.
     pub fn completed_at(&self, slot: u32) -> Time {
-        let (sending, receiving) = (self.ends.sending(slot), self.ends.receiving(slot));
-        if self.ends_at_sender(slot) { sending.flow.acked_at } else { receiving.completed_at }
+        self.completion_of(self.ends.sending(slot), self.ends.receiving(slot))
+    }
+
+    /// As `completed_at`, of a flow with these ends.
+    pub fn completion_of(&self, sending: &SendingEnd, receiving: &ReceivingEnd) -> Time {
+        if self.ends_at_sender(sending) { sending.flow.acked_at } else { receiving.completed_at }
     }
 
     /// Whether a flow is complete at its sender rather than at its receiver.
-    fn ends_at_sender(&self, slot: u32) -> bool {
-        self.completion == Completion::LastAck && self.ends.sending(slot).sender().is_some()
+    fn ends_at_sender(&self, sending: &SendingEnd) -> bool {
+        self.completion == Completion::LastAck && sending.sender().is_some()
     }
 
     /// Counts a flow that is complete now. Flows that wait for it may be released.
@@ -157,7 +162,8 @@ impl Hosts {
         let spec = self.ends.sending(slot).flow.spec;
         self.note_complete(slot);
         if spec.tag != FlowSpec::NO_TAG {
-            let host = if self.ends_at_sender(slot) { spec.src } else { spec.dst };
+            let host =
+                if self.ends_at_sender(self.ends.sending(slot)) { spec.src } else { spec.dst };
             self.awaited.push((spec, host));
             self.over = Some(NONE_OVER);
         }
@@ -213,7 +219,6 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::ends::{ReceivingEnd, SendingEnd};
     use crate::testing::{Bench, STAR, US, flow, transport};
     use spillway_engine::Time;
     use spillway_switch::packet::{Contents, Packet};

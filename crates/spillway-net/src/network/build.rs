@@ -12,7 +12,7 @@ use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring;
 use crate::port::timetable::Timetable;
 use crate::scenario::{Hash, Scenario, Spreading};
-use spillway_engine::{EventQueue, Stream, Time, mix};
+use spillway_engine::{Event, EventQueue, Stream, Time, mix};
 use spillway_switch::packet::Arena;
 use spillway_switch::{SideTable, Switch};
 use spillway_topology::routing::Routing;
@@ -60,7 +60,8 @@ impl Network {
         Network {
             now: Time::ZERO,
             key: 0,
-            loss: 0,
+            latest: Event { time: Time::ZERO, key: 0 },
+            losses: 0,
             events: EventQueue::new(width_log2, buckets_log2),
             packets: Arena::new(),
             ports,

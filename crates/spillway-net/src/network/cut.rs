@@ -8,7 +8,7 @@
 
 use super::Network;
 use super::pausing::Frame;
-use crate::port::line::Waking;
+use crate::port::line::{Line, Waking};
 use spillway_engine::{Stream, Time};
 use spillway_switch::SideTable;
 use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId, flags};
@@ -150,7 +150,7 @@ impl Ferry {
     }
 }
 
-/// The way to the ports of other parts, for a part with lossless priorities.
+/// What a part knows of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Away {
     own: u16,
@@ -160,14 +160,19 @@ pub(super) struct Away {
 }
 
 impl Away {
+    /// Whether a node is in another part.
+    fn has(&self, node: Node) -> bool {
+        self.cut.part_of(node) != self.own
+    }
+
     /// Takes a frame to the port of this node that sends on a line. False if the node is in this
     /// part.
     pub fn takes(&mut self, node: Node, line: u32, frame: Frame) -> bool {
-        let part = self.cut.part_of(node);
-        if part != self.own {
-            self.frames.push((part, line, frame));
+        let is_away = self.has(node);
+        if is_away {
+            self.frames.push((self.cut.part_of(node), line, frame));
         }
-        part != self.own
+        is_away
     }
 }
 
@@ -209,8 +214,8 @@ impl Network {
         let mut smallest = smallest;
         if let Some(pausing) = &self.pausing {
             smallest = smallest.min(pausing.smallest_frame());
-            self.away = Some(Box::new(Away { own, cut: cut.clone(), frames: Vec::new() }));
         }
+        self.away = Some(Box::new(Away { own, cut: cut.clone(), frames: Vec::new() }));
         for number in 0..self.lines.len() as u32 {
             let from = self.sender_on(number);
             let line = &mut self.lines[number as usize];
@@ -239,6 +244,15 @@ impl Network {
         }
         border.late.dedup();
         border
+    }
+
+    /// Whether a line leads from this part to another.
+    pub(super) fn leads_away(&self, line: u32) -> bool {
+        self.away.as_ref().is_some_and(|away| {
+            let Line { to, end, .. } = self.lines[line as usize];
+            let to = if end.is_host() { Node::Host(to) } else { Node::Switch(to) };
+            away.has(to) && !away.has(self.sender_on(line))
+        })
     }
 
     /// When the next packet can leave the part that no event sends; [`Time::MAX`] if there is none.
@@ -345,6 +359,7 @@ impl Network {
         if let (Some(here), Some(there)) = (&mut self.whole_ns, &mut other.whole_ns) {
             here.swap(line, there);
         }
+        self.failures.swap(line, &mut other.failures);
     }
 }
 

@@ -51,6 +51,15 @@ impl Failures {
         self.down.get(line as usize).is_some_and(|&failures| failures > 0)
     }
 
+    /// Exchanges the time that failures have saved a line with another network's.
+    pub fn swap(&mut self, line: usize, other: &mut Failures) {
+        if let (Some(here), Some(there)) =
+            (self.cut_short.get_mut(line), other.cut_short.get_mut(line))
+        {
+            std::mem::swap(here, there);
+        }
+    }
+
     /// The difference between the time that a line's sent bytes would take and the time that the
     /// line has spent sending. Failures cause it.
     pub fn cut_short(&self, line: u32) -> Time {
@@ -71,25 +80,32 @@ impl Network {
 
     /// An event begins (`change` is even) or ends (odd).
     pub fn on_link_change(&mut self, events: &[LinkEvent], change: u32) {
-        let event = events[change as usize / 2];
-        let begins = change.is_multiple_of(2);
-        for line in [event.line, event.line ^ 1] {
-            let line_id = self.failures.place_of_line[line as usize];
-            let place = line_id as usize;
-            match event.change {
-                LinkChange::Loss(_) => self.failures.loss[place] = loss(events, line, self.now),
-                LinkChange::Down { .. } if begins => {
-                    self.failures.down[place] += 1;
-                    self.cut(line_id);
-                }
-                LinkChange::Down { .. } => self.failures.down[place] -= 1,
+        let line = events[change as usize / 2].line;
+        [line, line ^ 1].into_iter().for_each(|line| self.change_line(events, change, line));
+        self.announce(events, change);
+    }
+
+    /// An event begins or ends on one of the link's lines.
+    pub fn change_line(&mut self, events: &[LinkEvent], change: u32, line: LineId) {
+        let line_id = self.failures.place_of_line[line as usize];
+        let place = line_id as usize;
+        match events[change as usize / 2].change {
+            LinkChange::Loss(_) => self.failures.loss[place] = loss(events, line, self.now),
+            LinkChange::Down { .. } if change.is_multiple_of(2) => {
+                self.failures.down[place] += 1;
+                self.cut(line_id);
             }
-            let is_impaired = self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
-            let line = &mut self.lines[place];
-            line.attended =
-                is_impaired || self.writes_telemetry || self.whole_ns.is_some() || line.is_slow();
+            LinkChange::Down { .. } => self.failures.down[place] -= 1,
         }
-        if let LinkChange::Down { reroute_after } = event.change {
+        let is_impaired = self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
+        let line = &mut self.lines[place];
+        line.attended =
+            is_impaired || self.writes_telemetry || self.whole_ns.is_some() || line.is_slow();
+    }
+
+    /// Switches will learn that a link has failed or recovered.
+    pub fn announce(&mut self, events: &[LinkEvent], change: u32) {
+        if let LinkChange::Down { reroute_after } = events[change as usize / 2].change {
             // One of the lost packets may have been the last that could have let a paused port go
             // on.
             self.look_for_deadlock();
@@ -112,9 +128,13 @@ impl Network {
 
     /// Loses the packets on a line and those queued for it.
     fn cut(&mut self, line_id: u32) {
-        let now = self.now;
+        let (now, leads_away) = (self.now, self.leads_away(line_id));
         let line = &mut self.lines[line_id as usize];
-        let mut id = std::mem::replace(&mut line.head, NO_PACKET);
+        // What is on a line that leads to another part is there.
+        let mut id = if leads_away { NO_PACKET } else { line.head };
+        if !leads_away {
+            line.head = NO_PACKET;
+        }
         self.failures.cut_short[line_id as usize] += line.rest_of_byte(now);
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;

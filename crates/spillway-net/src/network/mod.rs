@@ -34,7 +34,7 @@ use deadlock::Deadlocks;
 use failures::Failures;
 use intake::Intake;
 use pausing::Pausing;
-use spillway_engine::{EventQueue, Stream, Time};
+use spillway_engine::{Event, EventQueue, Stream, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, SideTable, Switch};
 use spillway_topology::Node;
@@ -106,8 +106,10 @@ pub(crate) struct Network {
     pub now: Time,
     /// The key of the event that is being handled.
     pub key: u32,
-    /// Which of the packets that it has lost is looked at.
-    pub loss: u32,
+    /// In a part of a cut network: the last event of a kind that is rare.
+    pub latest: Event,
+    /// In a part of a cut network: how many lost packets have been looked at. May wrap around.
+    pub losses: u32,
     pub events: EventQueue,
     pub packets: Arena,
     pub lines: Vec<Line>,
@@ -166,7 +168,11 @@ impl std::ops::AddAssign for Totals {
 impl Network {
     /// What is being done, as a place in the order of the run.
     pub fn moment(&self) -> Moment {
-        Moment { time: self.now, key: self.key, place: self.loss }
+        let Event { time, key } = self.latest;
+        // An event may cause another one of the same time that has a lower key.
+        let (highest, follows) =
+            if time == self.now && key > self.key { (key, self.key) } else { (self.key, 0) };
+        Moment { time: self.now, highest, follows, place: self.losses }
     }
 
     /// When a line will have sent all packets put on it.

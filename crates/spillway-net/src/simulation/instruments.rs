@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::in_time::InTime;
 use crate::event::Kind;
+use crate::host::{ReceivingEnd, SendingEnd};
 use crate::network::{Lost, Pause};
 use crate::record::names::Name;
 use crate::record::{
@@ -46,6 +47,22 @@ impl Instruments {
             fates: InTime::default(),
             bursts: InTime::default(),
         }
+    }
+
+    /// The row of the window of a flow with these ends.
+    pub fn window_row(
+        &mut self,
+        now: Time,
+        sending: &SendingEnd,
+        receiving: &ReceivingEnd,
+    ) -> WindowRow {
+        let (flow, delivered) = (&sending.flow, receiving.receiver.delivered());
+        let last = self.last_sample.insert(flow.id, (now, delivered));
+        let (since, before) = last.unwrap_or((flow.spec.start, 0));
+        let seconds = now.since(since).secs_f64();
+        let bits = (delivered - before) as f64 * 8.0;
+        let rate = if bits > 0.0 { bits / seconds } else { 0.0 };
+        WindowRow::of(now, flow.id, sending.sender(), delivered, rate)
     }
 }
 
@@ -144,22 +161,19 @@ impl Simulation {
     }
 
     pub(super) fn sample_windows(&mut self) {
-        let wanted = &self.scenario.recording.window_flows;
         for slot in self.hosts.ends.slots() {
             let (sending, receiving) =
                 (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
-            let flow = &sending.flow;
-            if self.hosts.completed_at(slot) == Time::MAX && wanted.contains(&flow.id) {
-                let (now, delivered) = (self.network.now, receiving.receiver.delivered());
-                let last = self.instruments.last_sample.insert(flow.id, (now, delivered));
-                let (since, before) = last.unwrap_or((flow.spec.start, 0));
-                let seconds = now.since(since).secs_f64();
-                let bits = (delivered - before) as f64 * 8.0;
-                let rate = if bits > 0.0 { bits / seconds } else { 0.0 };
-                let row = WindowRow::of(now, flow.id, sending.sender(), delivered, rate);
+            let wanted = &self.scenario.recording.window_flows;
+            if self.hosts.completed_at(slot) == Time::MAX && wanted.contains(&sending.flow.id) {
+                let row = self.instruments.window_row(self.network.now, sending, receiving);
                 self.record.windows.push(row);
             }
         }
+        self.schedule_next_sample_of_windows();
+    }
+
+    pub(super) fn schedule_next_sample_of_windows(&mut self) {
         let next = self.network.now + self.scenario.recording.window_interval;
         self.network.events.push(next, Kind::SampleWindows.key(0));
     }

@@ -15,7 +15,7 @@ mod waits;
 use crate::event::Kind;
 use crate::host::Hosts;
 pub use crate::network::{Cut, Totals};
-use crate::network::{FAR_LINES, Network};
+use crate::network::{FAR_LINES, Lost, Network};
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
@@ -493,17 +493,23 @@ impl Simulation {
     fn collect_lost(&mut self) {
         for (place, lost) in std::mem::take(&mut self.network.lost).into_iter().enumerate() {
             self.look_at_loss(place);
-            self.note_drop(&lost);
-            let packet = &self.network.packets[lost.packet];
-            let (size, is_data) = (packet.size, packet.flags & flags::CONTROL == 0);
-            let to = (packet.dst, self.network.packets.contents(lost.packet).slot);
-            self.hosts.note_number_of_lost(&self.network, to.1, lost.packet);
-            self.network.totals.lost_packets += 1;
-            self.network.totals.lost_bytes += u64::from(size);
-            self.network.packets.remove(lost.packet);
+            let (to, is_data) = self.take_lost(&lost);
             self.tell_of_loss(to, is_data);
         }
-        self.network.loss = 0;
+    }
+
+    /// Records a packet that is lost, and removes it. Returns the host and the place of the end for
+    /// which it was, and whether it had data.
+    fn take_lost(&mut self, lost: &Lost) -> ((u32, u32), bool) {
+        self.note_drop(lost);
+        let packet = &self.network.packets[lost.packet];
+        let (size, is_data) = (packet.size, packet.flags & flags::CONTROL == 0);
+        let to = (packet.dst, self.network.packets.contents(lost.packet).slot);
+        self.hosts.note_number_of_lost(&self.network, to.1, lost.packet);
+        self.network.totals.lost_packets += 1;
+        self.network.totals.lost_bytes += u64::from(size);
+        self.network.packets.remove(lost.packet);
+        (to, is_data)
     }
 }
 

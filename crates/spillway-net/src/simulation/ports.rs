@@ -3,9 +3,12 @@
 use super::Simulation;
 use crate::event::Kind;
 use crate::record::names::Name;
-use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, finite};
+use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, Record, finite};
 use spillway_engine::Time;
-use spillway_switch::BurstTracing;
+use spillway_switch::packet::{Arena, PacketId};
+use spillway_switch::{BurstTracing, Switch};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// With this setting no port is ever in a burst. But switches follow what their ports would hold
 /// without losses, and samples report that.
@@ -29,43 +32,27 @@ impl Simulation {
     }
 
     pub(super) fn sample_ports(&mut self) {
-        let recording = &self.scenario.recording;
-        match recording.port_switch {
-            Some(switch) => self.sample_ports_of(switch),
-            None => (0..self.network.switches.len() as u32).for_each(|s| self.sample_ports_of(s)),
+        let (now, packets) = (self.network.now, &self.network.packets);
+        for number in self.sampled_switches() {
+            let switch = &mut self.network.switches[number as usize];
+            let ends = &self.hosts.ends;
+            let class_of = |id: PacketId| ends.receiving(packets.contents(id).slot).class;
+            PortRows { now, number, packets }.write(switch, class_of, &mut self.record);
         }
-        if let Some(interval) = self.scenario.recording.port_interval {
-            self.network.events.push(self.network.now + interval, Kind::SamplePorts.key(0));
+        self.schedule_next_sample_of_ports();
+    }
+
+    /// The switches whose ports are sampled.
+    pub(super) fn sampled_switches(&self) -> Range<u32> {
+        match self.scenario.recording.port_switch {
+            Some(switch) => switch..switch + 1,
+            None => 0..self.network.switches.len() as u32,
         }
     }
 
-    fn sample_ports_of(&mut self, number: u32) {
-        let (now, packets) = (self.network.now, &self.network.packets);
-        let switch = &mut self.network.switches[number as usize];
-        let mut by_class = vec![0; self.scenario.traffic.classes.len()];
-        for port in 0..switch.buffer().ports() {
-            let bytes = switch.port_bytes(port);
-            let mut count = 0;
-            for id in switch.waiting(port, packets) {
-                let class = self.hosts.ends.receiving(packets.contents(id).slot).class;
-                by_class[usize::from(class)] += u64::from(switch.size_of(&packets[id]));
-                count += 1;
-            }
-            let (time_ps, switch_name) = (now.ps(), Name(number));
-            self.record.ports.push(PortRow {
-                time_ps,
-                switch: switch_name,
-                port,
-                bytes,
-                packets: count,
-                threshold_bytes: switch.limit(now, port).and_then(finite),
-                unbounded_bytes: switch.unbounded_bytes(now, port).unwrap_or(bytes),
-            });
-            for (class, bytes) in (0..).zip(&mut by_class).filter(|(_, bytes)| **bytes > 0) {
-                let (class, bytes) = (Name(class), std::mem::take(bytes));
-                let row = PortClassRow { time_ps, switch: switch_name, port, class, bytes };
-                self.record.port_classes.push(row);
-            }
+    pub(super) fn schedule_next_sample_of_ports(&mut self) {
+        if let Some(interval) = self.scenario.recording.port_interval {
+            self.network.events.push(self.network.now + interval, Kind::SamplePorts.key(0));
         }
     }
 
@@ -93,6 +80,52 @@ impl Simulation {
             switch.finish_bursts();
             for learned in switch.learned() {
                 self.record.history.push(HistoryRow::of(number, &learned));
+            }
+        }
+    }
+}
+
+/// A sample of the ports of a switch.
+pub(super) struct PortRows<'a> {
+    pub now: Time,
+    /// The switch.
+    pub number: u32,
+    /// Its packets are among these.
+    pub packets: &'a Arena,
+}
+
+impl PortRows<'_> {
+    /// Writes the rows, which tell packets apart by class.
+    pub fn write(self, switch: &mut Switch, class_of: impl Fn(PacketId) -> u16, to: &mut Record) {
+        let PortRows { now, number, packets } = self;
+        let (time_ps, switch_name) = (now.ps(), Name(number));
+        let mut by_class = BTreeMap::new();
+        for port in 0..switch.buffer().ports() {
+            let bytes = switch.port_bytes(port);
+            let mut count = 0;
+            for id in switch.waiting(port, packets) {
+                *by_class.entry(class_of(id)).or_insert(0) +=
+                    u64::from(switch.size_of(&packets[id]));
+                count += 1;
+            }
+            to.ports.push(PortRow {
+                time_ps,
+                switch: switch_name,
+                port,
+                bytes,
+                packets: count,
+                threshold_bytes: switch.limit(now, port).and_then(finite),
+                unbounded_bytes: switch.unbounded_bytes(now, port).unwrap_or(bytes),
+            });
+            for (class, bytes) in std::mem::take(&mut by_class) {
+                let class = Name(class.into());
+                to.port_classes.push(PortClassRow {
+                    time_ps,
+                    switch: switch_name,
+                    port,
+                    class,
+                    bytes,
+                });
             }
         }
     }

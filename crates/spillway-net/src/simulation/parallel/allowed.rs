@@ -11,7 +11,6 @@ pub(super) fn reason_for_one_thread(run: &Simulation, cut: &Cut) -> Option<&'sta
     let reasons = [
         (cut.parts() < 2, "all hosts are in one rack"),
         (run.network.deadlocks.is_some(), "ports may pause each other in a circle"),
-        (!scenario.events.is_empty(), "links fail or lose packets"),
         (scenario.traffic.sources.iter().any(Source::waits), "flows wait for other flows"),
         (scenario.traffic.has_jobs(), "jobs have iterations"),
         (scenario.leaves_connections_open(), "connections stay open"),
@@ -20,8 +19,6 @@ pub(super) fn reason_for_one_thread(run: &Simulation, cut: &Cut) -> Option<&'sta
             scenario.transports.iter().any(Transport::numbers_packets),
             "losses of numbered packets are counted at once",
         ),
-        (!scenario.recording.window_flows.is_empty(), "windows of flows are sampled"),
-        (scenario.recording.port_interval.is_some(), "ports are sampled"),
     ];
     reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
 }

@@ -1,6 +1,7 @@
 //! The flows of a run in parts: where they begin, and when they are over.
 
 use super::Parallel;
+use super::part::LostElsewhere;
 use crate::event::{Kind, Moment};
 use crate::simulation::Simulation;
 use spillway_engine::{Event, Time};
@@ -66,12 +67,7 @@ impl Parallel {
             let part = self.parts[number].of_part();
             drops.append(&mut part.drops);
             for lost in std::mem::take(&mut part.lost) {
-                let (sender, slot) = self.sender_of_lost(lost.to);
-                let sender = &mut self.parts[sender];
-                sender.hosts.on_lost(lost.at, slot, lost.is_data);
-                if let Some(slot) = sender.hosts.take_over() {
-                    sender.of_part().over.push((lost.at, slot));
-                }
+                self.tell_of_loss(lost);
             }
         }
         drops.sort_by_key(|&(at, _)| at);
@@ -95,6 +91,17 @@ impl Parallel {
         over.sort_by_key(|&(at, ..)| at);
         for (at, number, slot) in over {
             self.write_row(whole, (number, slot), at.time);
+        }
+    }
+
+    /// Tells the sending end of a lost packet.
+    pub(super) fn tell_of_loss(&mut self, lost: LostElsewhere) {
+        let (number, slot) = self.sender_of_lost(lost.to);
+        let sender = &mut self.parts[number];
+        sender.hosts.on_lost(lost.at, slot, lost.is_data);
+        if let Some(slot) = sender.hosts.take_over() {
+            let at = lost.at.max(sender.hosts.changed_at(slot));
+            sender.of_part().over.push((at, slot));
         }
     }
 
@@ -136,8 +143,9 @@ impl Parallel {
         std::mem::swap(&mut part.record, &mut whole.record);
     }
 
-    /// Writes the rows of the flows that are alive, in the order of their numbers.
-    pub(super) fn write_last_rows(&mut self, whole: &mut Simulation) {
+    /// The flows that are alive, in the order of their numbers: the number of each, and the part
+    /// and place of its sending end.
+    pub(super) fn alive(&self) -> Vec<(u32, u16, u32)> {
         let mut alive = Vec::new();
         for (number, part) in (0..).zip(&self.parts) {
             for slot in part.hosts.ends.slots() {
@@ -148,15 +156,20 @@ impl Parallel {
             }
         }
         alive.sort_unstable();
+        alive
+    }
+
+    /// Writes the rows of the flows that are alive.
+    pub(super) fn write_last_rows(&mut self, whole: &mut Simulation) {
         let now = whole.network.now;
-        for (_, number, slot) in alive {
+        for (_, number, slot) in self.alive() {
             self.write_row(whole, (number.into(), slot), now);
         }
     }
 }
 
 /// The key of the event at which flows start.
-const START: u32 = Kind::FlowStart.key(0);
+pub(super) const START: u32 = Kind::FlowStart.key(0);
 
 impl Simulation {
     /// A flow begins in the next window, of which an end is here.
@@ -187,5 +200,6 @@ impl Simulation {
             let (losses, key) = (self.network.lost.len(), self.network.key);
             self.of_part().keys_of_lost.resize(losses, key);
         }
+        self.note_latest(Kind::FlowStart.key(u32::MAX));
     }
 }

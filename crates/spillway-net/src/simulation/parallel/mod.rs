@@ -6,12 +6,13 @@
 //! handed over, flows that begin are given to their parts, and flows that are over get their rows,
 //! in the order in which one part would have come to them.
 //!
-//! What looks at the whole network is an event of the whole: samples, and the window of
-//! measurement. A window ends exactly where such an event stands in the order of events. For the
+//! What concerns the whole network is an event of the whole: samples, the window of measurement,
+//! and links that fail. A window ends exactly where such an event stands in the order of events. For the
 //! event, and whenever the run is looked at from outside, the parts lend the whole their switches
 //! and lines.
 
 mod allowed;
+mod common;
 mod crew;
 mod ending;
 mod flows;
@@ -66,18 +67,22 @@ pub struct Windows {
 }
 
 impl Simulation {
-    /// A run that is about to begin on several threads, with one part for each, but no more than
-    /// there are racks. If it must stay on one thread, the reason is returned, too, as a clause.
-    /// Results do not depend on this.
-    pub fn on_threads(scenario: Scenario, threads: usize) -> (Simulation, Option<&'static str>) {
+    /// A run that is about to begin, in so many parts, but no more than there are racks, and on so
+    /// many threads. If it must stay on one thread, the reason is returned, too, as a clause. Results
+    /// do not depend on this.
+    pub fn in_parts(
+        scenario: Scenario,
+        parts: usize,
+        threads: usize,
+    ) -> (Simulation, Option<&'static str>) {
         let racks = scenario.topology.racks().len();
-        let parts = threads.min(racks).min(usize::from(u16::MAX)) as u16;
+        let parts = parts.min(racks).min(usize::from(u16::MAX)) as u16;
         let cut = Cut::by_racks(&scenario.topology, parts.max(1));
-        Simulation::in_parts(scenario, cut, threads)
+        Simulation::with_cut(scenario, cut, threads)
     }
 
-    /// As `on_threads`, with a given cut.
-    pub fn in_parts(
+    /// As `in_parts`, with a given cut.
+    pub fn with_cut(
         scenario: Scenario,
         cut: Cut,
         threads: usize,
@@ -116,17 +121,9 @@ impl Simulation {
         self
     }
 
-    /// How the run in parts went so far; `None` if it has only one.
-    pub fn windows(&self) -> Option<Windows> {
-        self.parallel.as_ref().map(|parallel| parallel.counts)
-    }
-
-    /// Handles the next event of the whole.
-    fn handle_common(&mut self) {
-        let Some(event) = self.network.events.take() else { return };
-        (self.network.now, self.network.key) = (event.time, event.key);
-        self.counters.events += 1;
-        self.on_rare_event(event.key);
+    /// How many parts the run has, and how it went so far; `None` if it has only one.
+    pub fn windows(&self) -> Option<(usize, Windows)> {
+        self.parallel.as_ref().map(|parallel| (parallel.parts.len(), parallel.counts))
     }
 
     /// Writes the rows of flows that are alive, if the run is in parts.
@@ -181,7 +178,7 @@ impl Simulation {
 /// Whether an event concerns the whole network.
 fn is_common(key: u32) -> bool {
     let kind = Kind::of(key).0;
-    kind == Kind::Measure || kind.is_sample()
+    matches!(kind, Kind::Measure | Kind::LinkChange | Kind::RouteChange) || kind.is_sample()
 }
 
 impl Parallel {
@@ -239,10 +236,7 @@ impl Parallel {
         self.counts.longest += longest;
         self.is_quiet = sum < QUIET;
         if edge.key != Kind::Edge.key(0) {
-            whole.add_up(&mut self.parts);
-            whole.lend_and_take(&mut self.parts);
-            whole.handle_common();
-            whole.lend_and_take(&mut self.parts);
+            self.handle_common(whole);
             whole.is_still = self.is_still_after(whole, edge.key);
         }
         Progress::Running

@@ -1,10 +1,10 @@
 //! What a run has in addition if it is one part of a cut network.
 
 use super::INSTANT;
-use super::flows::Expected;
+use super::flows::{Expected, START};
 use crate::event::{Kind, Moment};
 use crate::host::Hosts;
-use crate::network::{Border, Cut, Ferry};
+use crate::network::{Border, Cut, Ferry, Network};
 use crate::record::DropRow;
 use crate::simulation::{Progress, Simulation};
 use spillway_engine::{Event, Time};
@@ -115,6 +115,7 @@ impl Simulation {
             timer.is_some_and(|number| part.has(timers[number as usize].at))
         });
         self.part = Some(Box::new(part));
+        self.hosts.become_part();
         // Only the whole knows whether the run is over.
         self.has_traffic = true;
         self
@@ -190,15 +191,21 @@ impl Simulation {
     /// Of the packets that an event has lost, the one at this place is looked at now. If flows have
     /// started in the event, its place in the order of the whole run is that of its flow.
     pub(in crate::simulation) fn look_at_loss(&mut self, place: usize) {
-        self.network.loss = place as u32;
-        if let Some(part) = &mut self.part
-            && let Some(&key) = part.keys_of_lost.get(place)
-        {
+        let Some(part) = &mut self.part else { return };
+        self.network.losses = self.network.losses.wrapping_add(1);
+        if let Some(&key) = part.keys_of_lost.get(place) {
             self.network.key = key;
             if place + 1 == part.keys_of_lost.len() {
                 part.keys_of_lost.clear();
             }
         }
+    }
+
+    /// An event of a rare kind has been handled up to this key.
+    pub(super) fn note_latest(&mut self, key: u32) {
+        let Network { now, latest, .. } = &mut self.network;
+        let before = if latest.time == *now { latest.key } else { 0 };
+        *latest = Event { time: *now, key: key.max(before) };
     }
 
     /// Takes in the packets that come from other parts, and the flows that begin.
@@ -215,8 +222,12 @@ impl Simulation {
     #[inline(never)]
     pub(in crate::simulation) fn ends_window(&mut self) -> bool {
         let now = Event { time: self.network.now, key: self.network.key };
-        let is_edge = self.part.as_ref().is_some_and(|part| part.edge == now);
+        let Some(part) = &self.part else { return false };
+        let is_edge = part.edge == now;
         self.counters.events -= u64::from(is_edge);
+        if now.key != START {
+            self.note_latest(now.key);
+        }
         is_edge
     }
 
