@@ -7,7 +7,7 @@ import pytest
 
 import spillway
 from spillway.cli.output import console as console_for
-from spillway.run import bench
+from spillway.run import bench, bench_threads
 from spillway.scenario.scenario import Scenario, facts
 from support import TINY
 
@@ -156,3 +156,24 @@ def test_what_cannot_be_measured_is_an_error(command):
 def test_a_run_too_short_for_the_samples_of_user_time_counts_all_its_time():
     assert bench._user_seconds((1.0, 2.0), (1.5, 3.0)) == 0.5
     assert bench._user_seconds((1.0, 2.0), (1.0, 2.25)) == 0.25
+
+
+def test_threads_are_measured_where_there_are_cores_and_bounded_beyond(monkeypatch):
+    monkeypatch.setattr(bench_threads, "processors", lambda: 2)
+    found = bench_threads.measure(bench_threads.NETWORKS[:1], runs=2, quick=True)
+    rows = found["cases"]["leaf-spine-128"]
+    # 16 racks can be divided no further.
+    assert [row["threads"] for row in rows] == [2, 4, 8, 16]
+    assert [len(row) for row in rows] == [8, 6, 6, 6]
+    assert 0 < rows[0]["times_as_fast"]["min"] <= rows[0]["times_as_fast"]["max"]
+    bounds = [row["bound"] for row in rows]
+    assert bounds == sorted(bounds) and all(1 < row["bound"] <= row["threads"] for row in rows)
+    # Windows do not depend on parts as long as lines of the same delay are cut.
+    assert len({(row["windows"], row["events_per_window"]) for row in rows}) == 1
+    crossings = [row["crossings_per_window"] for row in rows]
+    assert crossings == sorted(crossings) and 0 < crossings[0] < rows[0]["events_per_window"]
+    console = console_for(None)
+    with console.capture() as capture:
+        console.print(bench_threads.table(found))
+    told = capture.get()
+    assert "not measured" in told and "leaf-spine-128" in told

@@ -28,17 +28,22 @@ def bench(
     tagging: Annotated[
         bool, typer.Option("--tagging", help="Taggers and priorities, in leaf-spine-128.")
     ] = False,
+    threads: Annotated[
+        bool,
+        typer.Option("--threads", help="What several threads gain, and could gain on more cores."),
+    ] = False,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Short runs, for a first look.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how fast it runs on this machine: CPU time, instructions, memory."""
-    from spillway.run import bench
+    from spillway.run import bench, bench_threads
 
     groups = {
         "--growth": (growth, bench.GROWTH),
         "--aqms": (aqms, bench.AQMS),
         "--tagging": (tagging, bench.TAGGERS),
+        "--threads": (threads, bench_threads.NETWORKS),
     }
     sets = {option: is_asked for option, (is_asked, _) in groups.items()}
     sets["--scenario"] = bool(scenario)
@@ -46,9 +51,9 @@ def bench(
         raise ScenarioError(f"{asked[0]} has scenarios of its own", f"leave {asked[1]} away")
     asked_cases = [cases for is_asked, cases in groups.values() if is_asked]
     cases = asked_cases[0] if asked_cases else bench.CASES
+    chosen = bench.named(cases, scenario) if scenario else cases
+    measured = bench_threads if threads else bench
     with console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
-        found = bench.measure(
-            bench.named(cases, scenario) if scenario else cases, runs=runs, quick=quick, say=say
-        )
-    display(found, bench.table(found), as_json)
+        found = measured.measure(chosen, runs=runs, quick=quick, say=say)
+    display(found, measured.table(found), as_json)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.base import core
 from spillway.base.arguments import meant
 from spillway.base.errors import ScenarioError, SpillwayError
-from spillway.run.run import peak_rss_bytes, run_to
+from spillway.run.run import Running, Streamed, peak_rss_bytes, read_with_inputs
 from spillway.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -315,16 +315,19 @@ def _range(row: Mapping[str, float], scale: float, places: int) -> str:
     return f"{median} [{least} {most}]"
 
 
-def run_apart(scenario: str, settings: Iterable[str] = ()) -> dict[str, Any]:
+def run_apart(
+    scenario: str, settings: Iterable[str] = (), *, parts: int = 1, threads: int = 1
+) -> dict[str, Any]:
     """Runs a scenario in a process of its own, without keeping tables, and returns its cost.
 
     User CPU time counts reading the scenario and running it, but not the interpreter's start.
     """
-    return _measured(_command(scenario, settings))[0]
+    return _measured(_command(scenario, settings, parts, threads))[0]
 
 
-def _command(scenario: str, settings: Iterable[str]) -> list[str]:
-    request = json.dumps({"scenario": scenario, "settings": list(settings)})
+def _command(scenario: str, settings: Iterable[str], parts: int = 1, threads: int = 1) -> list[str]:
+    asked = {"scenario": scenario, "settings": list(settings), "parts": parts, "threads": threads}
+    request = json.dumps(asked)
     return [sys.executable, "-m", "spillway.run.bench", request]
 
 
@@ -391,9 +394,19 @@ def _child(request: str) -> None:
     asked = json.loads(request)
     scenario = Scenario.load(asked["scenario"]).set(*asked["settings"])
     before = _clocks()
-    summary = run_to(None, scenario, keep=False).summary
+    read, inputs = read_with_inputs(scenario)
+    running = Running(
+        read, inputs, Streamed(), core.Simulation(read, asked["threads"], asked["parts"])
+    )
+    began = time.perf_counter()
+    running.go()
+    wall = time.perf_counter() - began
+    windows = running.simulation.windows()
+    summary = running.result().summary
     measured = {
         "status": summary["status"],
+        "windows": windows,
+        "wall_s": wall,
         "events": summary["events"],
         "packet_hops": summary["packet_hops"],
         "load_on_wire": summary["load"]["on_wire"],
