@@ -4,7 +4,9 @@ import pytest
 
 import spillway
 from spillway import ScenarioError, ScenarioWarning
-from support import TINY, without_cost
+from spillway.experiment import experiment
+from spillway.experiment.work import work
+from support import without_cost
 
 SHORT = (
     "duration=2ms",
@@ -45,8 +47,32 @@ def test_a_wrong_number_of_threads_is_refused(threads):
         spillway.run("leaf-spine-128", threads=threads)
 
 
-def test_threads_are_for_one_run(command):
-    outcome = command("run", TINY, "--threads", 2, "--seeds", "1,2")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert "error: --threads is for a single run" in outcome.err
-    assert "--jobs" in outcome.err
+@pytest.mark.parametrize(("jobs", "lanes"), [(None, 2), (3, 3)])
+def test_runs_at_a_time_leave_each_other_their_threads(command, monkeypatch, jobs, lanes):
+    asked = []
+
+    def noted(*args, jobs, threads, **rest):
+        asked.append((jobs, threads))
+        return work(*args, jobs=jobs, threads=threads, **rest)
+
+    monkeypatch.setattr(experiment, "processors", lambda: 5)
+    monkeypatch.setattr(experiment, "work", noted)
+    options = () if jobs is None else ("--jobs", jobs)
+    short = ("--set", "duration=200us", "--set", "stop=400us")
+    told = command("run", "leaf-spine-128", "--threads", 2, "--seeds", "1,2", *options, *short)
+    assert told.status == 0
+    assert asked == [(lanes, 2)]
+
+
+def test_runs_of_an_experiment_share_threads():
+    short = ("duration=200us", "stop=400us")
+    alone, shared = (
+        spillway.experiment("leaf-spine-128", seeds="1,2", set=short).run(jobs=2, threads=threads)
+        for threads in (1, 2)
+    )
+    one, two = (
+        [run.summary for _, runs in each.results for run in runs] for each in (alone, shared)
+    )
+    assert [without_cost(each) for each in one] == [without_cost(each) for each in two]
+    assert [each["run"]["threads"] for each in (*one, *two)] == [1, 1, 2, 2]
+    assert all(each["run"]["cpu_s"] > 0 for each in two)

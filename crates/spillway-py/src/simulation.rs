@@ -202,6 +202,11 @@ impl Simulation {
         (self.state().simulation.threads(), self.alone)
     }
 
+    /// The processor time that it has taken on other threads than the caller's, in seconds.
+    fn cpu_elsewhere(&self) -> f64 {
+        self.state().simulation.cpu_elsewhere().as_secs_f64()
+    }
+
     /// Of a run in parts: how many there are, windows, windows in order, packets that crossed, and
     /// the most events that a part had in each window, added up.
     fn windows(&self) -> Option<(usize, u64, u64, u64, u64)> {

@@ -19,6 +19,8 @@ Done = TypeVar("Done")
 
 MOST_JOBS = 1024
 """More runs at once than this are a mistake."""
+MOST_THREADS = 1024
+"""More threads of a run than this are a mistake."""
 _TURN_S = 0.2
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.run.run import MOST_THREADS
+from spillway.base.threads import MOST_THREADS
 
 ScenarioArgument = Annotated[
     str,
@@ -68,7 +68,7 @@ JobsOption = Annotated[
         "-j",
         metavar="N",
         min=1,
-        help="Runs at a time. Without it, one for each processor.",
+        help="Runs at a time. Without it, as many as the processors have threads for.",
     ),
 ]
 ThreadsOption = Annotated[
@@ -78,7 +78,7 @@ ThreadsOption = Annotated[
         metavar="N",
         min=1,
         max=MOST_THREADS,
-        help="Threads that share the run. Results do not depend on it.",
+        help="Threads that share each run. Results do not depend on it.",
     ),
 ]
 EngineOption = Annotated[

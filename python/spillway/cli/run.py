@@ -70,15 +70,12 @@ def run(
             )
     wanted = seeds_of_options(seed, seeds)
     if wanted is not None and len(wanted) > 1:
-        if threads > 1:
-            raise ScenarioError(
-                "--threads is for a single run", "--jobs N runs several seeds at a time"
-            )
         _run_all(
             chosen,
             vary=[],
             seeds=wanted,
             jobs=jobs,
+            threads=threads,
             out=out,
             force=force,
             has_tables=True,
@@ -123,6 +120,7 @@ def compare(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
+    threads: ThreadsOption = 1,
     on: EngineOption = "local",
     workers: WorkersOption = 8,
     sbatch: SbatchOption = None,
@@ -168,6 +166,7 @@ def compare(
         vary=vary,
         seeds=seeds_of_options(seed, seeds),
         jobs=jobs,
+        threads=threads,
         out=out,
         force=force,
         has_tables=has_tables,
@@ -187,6 +186,7 @@ def _run_all(
     vary: list[str],
     seeds: list[int] | None,
     jobs: int | None,
+    threads: int,
     out: Path | None,
     force: bool,
     has_tables: bool,
@@ -218,7 +218,13 @@ def _run_all(
     with ProgressBar(console(sys.stderr), missing) as bar:
         try:
             shown.run(
-                jobs=jobs, follow=bar.follow, on=on, workers=workers, options=sbatch, told=say
+                jobs=jobs,
+                threads=threads,
+                follow=bar.follow,
+                on=on,
+                workers=workers,
+                options=sbatch,
+                told=say,
             )
         except Interrupted:
             is_interrupted = True
@@ -249,6 +255,7 @@ def work(
         Path, typer.Argument(metavar="DIR", help="What `spillway compare --out DIR` has made.")
     ],
     jobs: JobsOption = None,
+    threads: ThreadsOption = 1,
     only: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Only the runs whose keys are the lines of this file."),
@@ -261,5 +268,5 @@ def work(
     for found in to_do(folder, only):
         missing = len(found.missing())
         with ProgressBar(console(sys.stderr), missing) as bar, interruptible():
-            found.run(jobs=jobs, follow=bar.follow)
+            found.run(jobs=jobs, threads=threads, follow=bar.follow)
         say(f"{found.computed} of {missing} runs that were missing are computed here")

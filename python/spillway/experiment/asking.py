@@ -101,6 +101,7 @@ def sweep(
     set: Assignments = (),
     plugins: Plugins = (),
     jobs: int | None = None,
+    threads: int = 1,
     out: str | Path | None = None,
     force: bool = False,
     keep: bool = True,
@@ -115,7 +116,8 @@ def sweep(
         seeds: The seeds of every variant.
         set: Changes of the scenario for all variants.
         plugins: Classes that scenarios name by their ids.
-        jobs: Runs at a time; by default one for each processor.
+        jobs: Runs at a time; by default as many as the processors have threads for.
+        threads: How many threads share each run, at most.
         out: A folder in which the experiment is kept.
         force: Replace what is in `out`.
         keep: Keep the tables of every run: in `out`, or without it in memory.
@@ -139,7 +141,7 @@ def sweep(
         tables=keep,
         metrics=metrics,
     )
-    return asked.run(jobs=jobs, follow=follow)
+    return asked.run(jobs=jobs, threads=threads, follow=follow)
 
 
 def load(folder: str | Path) -> Experiment:

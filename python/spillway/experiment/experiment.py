@@ -15,7 +15,7 @@ from spillway.base.checksums import is_whole
 from spillway.base.errors import Interrupted, ScenarioError, SpillwayError
 from spillway.base.progress import Follow
 from spillway.base.result_schema import STATUSES
-from spillway.base.threads import MOST_JOBS, processors
+from spillway.base.threads import MOST_JOBS, MOST_THREADS, processors
 from spillway.experiment.engines import Told, start, untold
 from spillway.experiment.keys import summary_of
 from spillway.experiment.manifest import Asked, Entry, Manifest
@@ -160,6 +160,7 @@ class Experiment:
         self,
         *,
         jobs: int | None = None,
+        threads: int = 1,
         follow: Follow | None = None,
         on: str = "local",
         workers: int = start.WORKERS,
@@ -169,8 +170,10 @@ class Experiment:
         """Runs what is missing, and returns itself.
 
         Args:
-            jobs: Runs at a time; by default one for each processor. With Slurm or Ray: runs at a
-                time on each worker, and the cores that it asks for; by default one.
+            jobs: Runs at a time; by default as many as the processors have threads for. With Slurm
+                or Ray: runs at a time on each worker, by default one; it asks for cores for all
+                their threads.
+            threads: How many threads share each run, at most. Results do not depend on it.
             follow: Called when a run begins, with its label and its share of what is missing, from
                 0 to 1. It returns a function to call during the run with its `Progress`, and one
                 to call at its end.
@@ -193,6 +196,7 @@ class Experiment:
         """
         if jobs is not None:
             whole("jobs", jobs, 1, MOST_JOBS)
+        whole("threads", threads, 1, MOST_THREADS)
         whole("workers", workers, 1)
         callback("follow", follow)
         start.check(on, self.folder)
@@ -206,7 +210,8 @@ class Experiment:
                     folder=self._runs if keeps else None,
                     tables=self._tables,
                     computed=self._count,
-                    jobs=jobs or processors(),
+                    jobs=jobs or max(1, processors() // threads),
+                    threads=threads,
                     follow=follow,
                 )
             else:
@@ -215,7 +220,8 @@ class Experiment:
                     self.folder,
                     self.left,
                     workers=workers,
-                    cores=jobs or 1,
+                    jobs=jobs or 1,
+                    threads=threads,
                     options=options,
                     told=told,
                 )

@@ -39,11 +39,13 @@ class Run:
     """The name of its folder, if its tables are kept in one."""
 
 
-def in_folder(place: Path, scenario: Scenario, report: Callable[[Progress], object]) -> Result:
+def in_folder(
+    place: Path, scenario: Scenario, report: Callable[[Progress], object], threads: int = 1
+) -> Result:
     """Runs a scenario, and keeps its tables in a folder, unless it is interrupted."""
     with whole_folder(place) as partial:
         # Who planned it has warned of what may be wrong with it.
-        result = run_into(partial, scenario, report, warns=False)
+        result = run_into(partial, scenario, report, warns=False, threads=threads)
         if result.status == "interrupted":
             raise KeyboardInterrupt
         checksums.write(partial, but="")
@@ -104,6 +106,7 @@ def work(
     tables: dict[str, Result] | None = None,
     computed: Callable[[], object] = lambda: None,
     jobs: int | None = None,
+    threads: int = 1,
     follow: Follow | None = None,
 ) -> bool:
     """Computes runs that nobody else computes, and waits for the others.
@@ -117,10 +120,12 @@ def work(
     def one(task: Run, report: Report) -> bool:
         scenario = task.scenario.set(f"seed={task.seed}")
         if folder is not None:
-            result = in_folder(folder / task.folder, scenario, report)
+            result = in_folder(folder / task.folder, scenario, report, threads)
         else:
             keep = tables is not None
-            result = run_to(None, scenario, keep=keep, progress=report, warns=False)
+            result = run_to(
+                None, scenario, keep=keep, threads=threads, progress=report, warns=False
+            )
         if result.status == "interrupted":
             return False
         if tables is not None:

@@ -21,6 +21,7 @@ from spillway.base.errors import Interrupted, ScenarioWarning
 from spillway.base.folder import OutputFolder
 from spillway.base.progress import Progress, Report
 from spillway.base.result_schema import TABLES
+from spillway.base.threads import MOST_THREADS
 from spillway.plugins import Plugins, plugins_of
 from spillway.result.result import Result
 from spillway.scenario.inputs import Inputs
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _REPORT_INTERVAL_S = 0.1
 _ROW_GROUP = 1 << 18
-MOST_THREADS = 1024
-"""The most threads that a run may be asked to use."""
 
 
 def run(
@@ -265,8 +264,8 @@ class Running:
             self._wall_s += time.perf_counter() - wall
 
     def _cpu(self) -> float:
-        """This thread's processor time, or that of all threads if several share the run."""
-        return time.thread_time() if self._threads == 1 else time.process_time()
+        """The processor time of this thread, and of those that share the run with it."""
+        return time.thread_time() + self.simulation.cpu_elsewhere()
 
     def _drain(self) -> None:
         # Rows that the core has handed over would be lost before the sink has them.

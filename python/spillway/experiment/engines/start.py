@@ -37,19 +37,20 @@ def compute(
     left: Left,
     *,
     workers: int = WORKERS,
-    cores: int = 1,
+    jobs: int = 1,
+    threads: int = 1,
     options: Sequence[str] = (),
     told: Told,
 ) -> bool:
     """Has workers compute the missing runs. Returns whether none is missing.
 
-    Each worker has `cores` cores, and as many runs at a time. `options` are those of sbatch. After
-    Ctrl-C it returns False.
+    Each worker has `jobs` runs at a time, of `threads` threads each, and a core for every thread.
+    `options` are those of sbatch. After Ctrl-C it returns False.
 
     Raises `SpillwayError` if there is no such cluster, or its workers do nothing.
     """
-    place = folder.absolute()
-    work = ["-m", "spillway", "work", str(place), "--jobs", str(cores)]
+    place, cores = folder.absolute(), jobs * threads
+    work = ["-m", "spillway", "work", str(place), "--jobs", str(jobs), "--threads", str(threads)]
     if on == "slurm":
         line = [sys.executable, *work]
         return slurm.run(

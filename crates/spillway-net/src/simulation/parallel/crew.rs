@@ -1,7 +1,9 @@
 //! Threads that work on the parts of a run, window by window.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// How often a thread looks whether it may go on before it lets other threads have its core, if
 /// every thread has a core.
@@ -18,6 +20,8 @@ pub(super) struct Crew<T> {
     busy: AtomicUsize,
     is_over: AtomicBool,
     has_failed: AtomicBool,
+    /// The processor time of threads that have ended, in nanoseconds.
+    cpu: AtomicU64,
 }
 
 /// Tells the others if a thread does not come to the end of its round.
@@ -43,6 +47,7 @@ impl<T: Send> Crew<T> {
             busy: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
+            cpu: AtomicU64::new(0),
         }
     }
 
@@ -55,12 +60,19 @@ impl<T: Send> Crew<T> {
                 self.round.load(Ordering::Acquire) != round || self.is_over.load(Ordering::Acquire)
             });
             if self.is_over.load(Ordering::Acquire) {
-                return;
+                break;
             }
             round += 1;
             self.work_on(thread, &work);
             self.busy.fetch_sub(1, Ordering::Release);
         }
+        let used = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime));
+        self.cpu.fetch_add(used.map_or(0, |used| used.as_nanos() as u64), Ordering::Relaxed);
+    }
+
+    /// The processor time of the other threads, once they have ended.
+    pub fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
     }
 
     fn wait(&self, until: impl Fn() -> bool) {

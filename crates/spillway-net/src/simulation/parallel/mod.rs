@@ -29,6 +29,7 @@ use crew::Crew;
 use flows::Division;
 use spillway_engine::{Event, Time};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The shortest time.
 const INSTANT: Time = Time::from_ps(1);
@@ -47,6 +48,8 @@ pub(super) struct Parallel {
     /// Whether too little happened in the last window for several threads.
     is_quiet: bool,
     counts: Windows,
+    /// The processor time of all threads but the caller's.
+    cpu: Duration,
 }
 
 /// In a window with fewer events one thread is as fast as several.
@@ -113,6 +116,7 @@ impl Simulation {
             witness: ending::Witness::default(),
             is_quiet: false,
             counts: Windows::default(),
+            cpu: Duration::ZERO,
             window,
             threads,
             parts,
@@ -124,6 +128,11 @@ impl Simulation {
     /// How many parts the run has, and how it went so far; `None` if it has only one.
     pub fn windows(&self) -> Option<(usize, Windows)> {
         self.parallel.as_ref().map(|parallel| (parallel.parts.len(), parallel.counts))
+    }
+
+    /// The processor time that the run has taken on other threads than the caller's.
+    pub fn cpu_elsewhere(&self) -> Duration {
+        self.parallel.as_ref().map_or(Duration::ZERO, |parallel| parallel.cpu)
     }
 
     /// Writes the rows of flows that are alive, if the run is in parts.
@@ -168,6 +177,7 @@ impl Simulation {
                 }
             }
         });
+        parallel.cpu += crew.cpu();
         self.add_up(&mut parallel.parts);
         self.lend_and_take(&mut parallel.parts);
         self.parallel = Some(parallel);
