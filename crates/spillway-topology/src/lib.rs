@@ -129,6 +129,13 @@ impl Topology {
         }
     }
 
+    /// The least time in which so many bytes arrive at a host; 0 where times are cut to whole
+    /// nanoseconds.
+    pub fn time_to_host(&self, host: u32, bytes: u64) -> Time {
+        let line = &self.lines[self.nics[host as usize] as usize ^ 1];
+        if line.whole_ns { Time::ZERO } else { line.rate.time_of(bytes) }
+    }
+
     /// The switches that hosts are attached to, by number.
     pub fn racks(&self) -> Vec<u32> {
         let mut has_hosts = vec![false; self.switches.len()];

@@ -420,20 +420,13 @@ impl Simulation {
         }
     }
 
-    /// Releases the flows that were waiting for flows that are now complete. Starts all flows that
-    /// are due now.
+    /// Starts all flows that are due now.
     fn start_flows(&mut self) {
         let now = self.network.now;
         if self.part.is_some() {
             return self.start_flows_in_part();
         }
-        if self.starts_at <= now {
-            self.starts_at = Time::MAX;
-        }
-        for (flow, host) in std::mem::take(&mut self.hosts.awaited) {
-            let ended = self.waits.on_complete(&self.scenario, now, (&flow, host));
-            ended.iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
-        }
+        self.release(now);
         while let Some(spec) = self.next_due(now) {
             self.start_flow(spec);
             if self.is_out_of_memory() {
@@ -442,6 +435,17 @@ impl Simulation {
             }
         }
         self.schedule_start();
+    }
+
+    /// Releases the flows that were waiting for flows that are now complete.
+    fn release(&mut self, now: Time) {
+        if self.starts_at <= now {
+            self.starts_at = Time::MAX;
+        }
+        for (flow, host) in std::mem::take(&mut self.hosts.awaited) {
+            let ended = self.waits.on_complete(&self.scenario, now, (&flow, host));
+            ended.iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
+        }
     }
 
     /// Takes the next flow that starts now.

@@ -25,7 +25,8 @@ impl Simulation {
                 Some(part) => part.over.push((self.network.moment(), slot)),
             }
         }
-        if !self.hosts.awaited.is_empty() {
+        // Of a part, the whole looks after these.
+        if self.part.is_none() && !self.hosts.awaited.is_empty() {
             self.network.events.push(self.network.now, Kind::FlowStart.key(0));
         }
     }

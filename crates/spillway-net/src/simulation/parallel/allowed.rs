@@ -2,7 +2,6 @@
 
 use crate::network::Cut;
 use crate::simulation::Simulation;
-use spillway_traffic::Source;
 use spillway_transport::Transport;
 
 /// Why a run must stay on one thread, if it must.
@@ -11,8 +10,6 @@ pub(super) fn reason_for_one_thread(run: &Simulation, cut: &Cut) -> Option<&'sta
     let reasons = [
         (cut.parts() < 2, "all hosts are in one rack"),
         (run.network.deadlocks.is_some(), "ports may pause each other in a circle"),
-        (scenario.traffic.sources.iter().any(Source::waits), "flows wait for other flows"),
-        (scenario.traffic.has_jobs(), "jobs have iterations"),
         (scenario.leaves_connections_open(), "connections stay open"),
         (scenario.transports.iter().any(knows_receivers), "senders know what has arrived"),
         (

@@ -2,6 +2,8 @@
 //! order. This is slower, so it is done only in windows in which the run may end.
 
 use super::Parallel;
+use super::flows::START;
+use crate::event::Moment;
 use crate::simulation::Simulation;
 use spillway_engine::{Event, Time};
 use spillway_topology::Node;
@@ -13,6 +15,16 @@ pub(super) struct Witness {
     incomplete: Option<(usize, u32)>,
     /// A sending end whose timer is still pending at the end of a window.
     pending: Option<(usize, u32)>,
+}
+
+/// The event before, of a run in order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    event: Option<Event>,
+    /// How many losses its part had looked at before it.
+    losses: u32,
+    /// Whether a flow became complete for which others wait.
+    releases: bool,
 }
 
 impl Parallel {
@@ -30,39 +42,71 @@ impl Parallel {
         !goes_on || ticks && !find(parts, &mut self.witness.pending, is_pending)
     }
 
-    /// Handles the events before the edge in the order in which one part would. Returns whether the
-    /// run is over.
-    pub(super) fn run_in_order(&mut self, whole: &mut Simulation, edge: Event) -> bool {
+    /// Handles the events before the edge in the order in which one part would. Returns where the
+    /// window ends: at the edge, or at an event of the whole before it; `None` if the run is over.
+    pub(super) fn run_in_order(&mut self, whole: &mut Simulation, edge: Event) -> Option<Event> {
         self.parts.iter_mut().for_each(|part| part.enter_window());
-        let mut before = None;
+        let mut before = Before::default();
         loop {
-            let events = (0..).zip(&self.parts);
-            let events = events.filter_map(|(n, part)| Some((part.network.events.next()?, n)));
-            let next: Option<(Event, usize)> = events.min();
             // Flows of the same moment start in several parts, by events that are alike.
-            if next.map(|(event, _)| event) != before {
-                if self.parts.iter().any(|part| part.has_news()) {
-                    self.settle(whole);
-                }
+            if self.next_event(whole).map(|(event, _)| event) != before.event {
+                self.look_back(whole, &mut before);
                 if self.is_over(whole) {
-                    return true;
+                    return None;
                 }
             }
-            match next {
-                Some((event, number)) if event < edge => {
-                    self.parts[number].handle_events(1);
+            let next = self.next_event(whole).filter(|(event, _)| *event < edge);
+            let Some((event, place)) = next else {
+                self.parts.iter_mut().for_each(|part| part.leave_window());
+                return Some(edge);
+            };
+            before.event = Some(event);
+            match self.parts.get_mut(place) {
+                None if event.key == START => {
+                    before.event = None;
+                    self.begin_due(whole);
+                    self.parts.iter_mut().for_each(|part| part.prepare_flows());
+                }
+                None => {
+                    self.set_edge(event, true);
+                    self.parts.iter_mut().for_each(|part| part.leave_window());
+                    return Some(event);
+                }
+                Some(part) => {
+                    before.losses = part.network.losses;
+                    part.handle_events(1);
+                    before.releases = !part.hosts.awaited.is_empty();
+                    whole.hosts.awaited.append(&mut part.hosts.awaited);
                     if self.is_still_after(whole, event.key) {
                         whole.is_still = true;
-                        return true;
+                        return None;
                     }
-                    before = Some(event);
-                }
-                _ => {
-                    self.parts.iter_mut().for_each(|part| part.leave_window());
-                    return false;
                 }
             }
         }
+    }
+
+    /// The next event of all, and the number of its part. The whole comes after the last part.
+    fn next_event(&self, whole: &Simulation) -> Option<(Event, usize)> {
+        let all = self.parts.iter().map(|part| &**part).chain([whole]);
+        (0..).zip(all).filter_map(|(n, part)| Some((part.network.events.next()?, n))).min()
+    }
+
+    /// Writes the rows of flows that have become over in the event before. One part would look after
+    /// its flows once if the event became over or complete by a packet that has arrived, and once
+    /// for each flow that became over by a loss. If a flow is complete for which others wait, each
+    /// time it schedules their start.
+    fn look_back(&mut self, whole: &mut Simulation, before: &mut Before) {
+        let has_news = before.releases || self.parts.iter().any(|part| part.has_news());
+        let Some(Event { time, key }) = before.event.filter(|_| has_news) else { return };
+        let over = self.settle(whole);
+        let by_loss = |at: &&Moment| key == START || at.place != before.losses;
+        let losses = over.iter().filter(by_loss).count();
+        let looks = losses + usize::from(before.releases || losses < over.len());
+        if !whole.hosts.awaited.is_empty() {
+            (0..looks).for_each(|_| whole.network.events.push(time, START));
+        }
+        before.releases = false;
     }
 
     /// Whether nothing more can change a measurement.
@@ -70,6 +114,7 @@ impl Parallel {
         let begins = |part: &Simulation| part.part.as_ref().is_some_and(|part| part.begins());
         let goes_on = self.unfinished(whole) != 0
             || whole.has_traffic
+            || !whole.hosts.awaited.is_empty()
             || self.parts.iter().any(|p| begins(p));
         !goes_on && (self.packets() == 0 || self.now(whole) >= whole.scenario.duration)
     }

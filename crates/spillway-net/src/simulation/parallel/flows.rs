@@ -1,6 +1,6 @@
 //! The flows of a run in parts: where they begin, and when they are over.
 
-use super::Parallel;
+use super::{INSTANT, Parallel};
 use super::part::LostElsewhere;
 use crate::event::{Kind, Moment};
 use crate::simulation::Simulation;
@@ -17,51 +17,53 @@ pub(super) struct Expected {
     divided: Option<(u32, bool)>,
 }
 
-/// What is known of flows between windows.
-#[derive(Clone, Debug)]
-pub(super) struct Division {
-    /// When flows began last.
-    began: Time,
-    /// Flows with ends in two parts whose sender is done: the part and place of the sending end.
-    closing: Vec<(u16, u32)>,
-}
-
-impl Default for Division {
-    fn default() -> Division {
-        Division { began: Time::MAX, closing: Vec::new() }
-    }
-}
-
 impl Parallel {
-    /// Gives the flows that begin before an event to their parts.
-    pub(super) fn begin_flows(&mut self, whole: &mut Simulation, edge: Event) {
-        let starts_before = |start: Time| Event { time: start, key: START } < edge;
-        while let Some(spec) = whole.traffic.next_if(|spec| starts_before(spec.start)) {
-            if spec.start != self.flows.began {
-                self.flows.began = spec.start;
-                whole.counters.events += 1;
-            }
+    /// Gives the flows that begin before this time, or before an event of the whole, to their parts.
+    /// Returns an earlier time if one of them may be complete before, and others wait for it.
+    pub(super) fn begin_flows(&mut self, whole: &mut Simulation, mut bound: Time) -> Time {
+        while let Some(Event { time, key: START }) = whole.network.events.next()
+            && time < bound
+        {
+            bound = bound.min(self.begin_due(whole));
+        }
+        bound
+    }
+
+    /// Handles the next event of the whole, at which flows start. They are given to their parts.
+    /// Returns when the first of those may be complete for which others wait.
+    pub(super) fn begin_due(&mut self, whole: &mut Simulation) -> Time {
+        let mut earliest = Time::MAX;
+        let Some(Event { time, .. }) = whole.network.events.take() else { return earliest };
+        whole.counters.events += 1;
+        whole.release(time);
+        while let Some(spec) = whole.next_due(time) {
             let id = whole.count_start(&spec);
             let part_of = |host: u32| usize::from(self.cut.part_of_host(host));
             let (from, to) = (part_of(spec.src), part_of(spec.dst));
             let slot = self.parts[from].hosts.ends.reserve();
-            let flow = Expected { id, spec, place: slot, divided: None };
+            let mut place = slot;
+            let flow = Expected { id, spec, place, divided: None };
             if from == to {
                 self.parts[from].expect(flow);
             } else {
-                let peer = self.parts[to].hosts.ends.reserve();
-                self.parts[from].expect(Expected { divided: Some((peer, true)), ..flow });
-                let there = Expected { place: peer, divided: Some((slot, false)), ..flow };
-                self.parts[to].expect(there);
+                place = self.parts[to].hosts.ends.reserve();
+                self.parts[from].expect(Expected { divided: Some((place, true)), ..flow });
+                self.parts[to].expect(Expected { place, divided: Some((slot, false)), ..flow });
             }
-            self.parts[from].begin_at(spec.start, slot);
+            if spec.tag != FlowSpec::NO_TAG {
+                let lasts = whole.scenario.topology.time_to_host(spec.dst, spec.size);
+                earliest = earliest.min(time.saturating_add(lasts.max(INSTANT)));
+                self.releases.add(time, to as u16, place, id);
+            }
+            self.parts[from].begin_at(time, slot);
         }
-        whole.has_traffic = whole.traffic.peek().is_some();
+        whole.schedule_start();
+        earliest
     }
 
     /// Tells sending ends of losses in other parts, and writes the rows of lost packets and of
-    /// flows that are over.
-    pub(super) fn settle(&mut self, whole: &mut Simulation) {
+    /// flows that are over. Returns when these became over.
+    pub(super) fn settle(&mut self, whole: &mut Simulation) -> Vec<Moment> {
         let mut drops = Vec::new();
         for number in 0..self.parts.len() {
             let part = self.parts[number].of_part();
@@ -77,21 +79,22 @@ impl Parallel {
         for (number, part) in (0..).zip(&mut self.parts) {
             over.extend(part.of_part().over.drain(..).map(|(at, slot)| (at, number.into(), slot)));
             part.hosts.take_done(&mut done);
-            self.flows.closing.extend(done.drain(..).map(|slot| (number, slot)));
+            self.closing.extend(done.drain(..).map(|slot| (number, slot)));
         }
-        self.flows.closing.sort_unstable();
-        self.flows.closing.dedup();
-        let closing = std::mem::take(&mut self.flows.closing);
+        self.closing.sort_unstable();
+        self.closing.dedup();
+        let closing = std::mem::take(&mut self.closing);
         for (number, slot) in closing {
             match self.closed_at(number.into(), slot) {
                 Some(at) => over.push((at, number.into(), slot)),
-                None => self.flows.closing.push((number, slot)),
+                None => self.closing.push((number, slot)),
             }
         }
         over.sort_by_key(|&(at, ..)| at);
-        for (at, number, slot) in over {
+        for &(at, number, slot) in &over {
             self.write_row(whole, (number, slot), at.time);
         }
+        over.into_iter().map(|(at, ..)| at).collect()
     }
 
     /// Tells the sending end of a lost packet.

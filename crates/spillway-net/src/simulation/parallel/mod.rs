@@ -17,6 +17,7 @@ mod crew;
 mod ending;
 mod flows;
 mod part;
+mod releases;
 mod whole;
 
 pub(super) use part::Part;
@@ -26,7 +27,8 @@ use crate::event::Kind;
 use crate::network::{Cut, Network};
 use crate::scenario::Scenario;
 use crew::Crew;
-use flows::Division;
+use flows::START;
+use releases::Releases;
 use spillway_engine::{Event, Time};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +45,9 @@ pub(super) struct Parallel {
     threads: usize,
     /// The least time in which a packet crosses from one part to another.
     window: Time,
-    flows: Division,
+    /// Flows with ends in two parts whose sender is done: the part and place of the sending end.
+    closing: Vec<(u16, u32)>,
+    releases: Releases,
     witness: ending::Witness,
     /// Whether too little happened in the last window for several threads.
     is_quiet: bool,
@@ -108,11 +112,12 @@ impl Simulation {
         let cut = Arc::new(cut);
         let mut parts: Vec<_> =
             (0..cut.parts()).map(|own| Box::new(self.clone().into_part(own, &cut))).collect();
-        self.network.events.retain(is_common);
+        self.network.events.retain(|key| key == START || is_common(key));
         self.lend_and_take(&mut parts);
         let window = parts.iter().map(|part| part.least_delay()).min().unwrap_or(Time::MAX);
         self.parallel = Some(Box::new(Parallel {
-            flows: Division::default(),
+            closing: Vec::new(),
+            releases: Releases::default(),
             witness: ending::Witness::default(),
             is_quiet: false,
             counts: Windows::default(),
@@ -201,11 +206,8 @@ impl Parallel {
         until: Time,
     ) -> Progress {
         let stop = whole.scenario.stop;
-        let common = whole.network.events.next();
         let of_parts = self.parts.iter().map(|part| part.next_in_part());
-        let of_flows = whole.traffic.peek().map(|flow| flow.start);
-        let known = [common.map(|event| event.time), of_flows];
-        let first = of_parts.chain(known.into_iter().flatten()).min().unwrap_or(Time::MAX);
+        let first = of_parts.chain(whole.network.events.next_time()).min().unwrap_or(Time::MAX);
         if whole.is_still || self.is_over(whole) {
             return self.end(whole);
         }
@@ -219,24 +221,32 @@ impl Parallel {
             whole.halted_at = until;
             return Progress::Halted;
         }
-        let bound = first.saturating_add(self.window).min(stop + INSTANT).min(until);
-        let edge = match common {
-            Some(event) if event.time < bound => event,
+        let mut bound = first.saturating_add(self.window).min(stop + INSTANT).min(until);
+        let releases = self.may_release_before(first, bound);
+        if !releases {
+            bound = self.begin_flows(whole, bound);
+        }
+        let common = whole.network.events.next();
+        let mut edge = match common {
+            Some(event) if event.time < bound && !releases => event,
             _ => Event { time: bound, key: Kind::Edge.key(0) },
         };
-        self.begin_flows(whole, edge);
-        let is_seen = edge.key != Kind::Edge.key(0) || bound == until;
-        self.parts.iter_mut().for_each(|part| part.set_edge(edge, is_seen));
+        self.set_edge(edge, bound == until);
         self.counts.windows += 1;
-        if self.may_end_before(whole, first, edge) {
+        if releases || self.may_end_before(whole, first, edge) {
             self.counts.in_order += 1;
-            if self.run_in_order(whole, edge) {
-                return self.end(whole);
+            match self.run_in_order(whole, edge) {
+                None => return self.end(whole),
+                Some(event) => edge = event,
             }
-        } else if self.is_quiet {
-            self.parts.iter_mut().for_each(|part| part.work_on_window());
         } else {
-            crew.share(&mut self.parts, Simulation::work_on_window);
+            if self.is_quiet {
+                self.parts.iter_mut().for_each(|part| part.work_on_window());
+            } else {
+                crew.share(&mut self.parts, Simulation::work_on_window);
+            }
+            let releases = |part: &Simulation| !part.hosts.awaited.is_empty();
+            assert!(!self.parts.iter().any(|part| releases(part)), "a flow is complete too early");
         }
         self.exchange();
         self.settle(whole);
@@ -250,6 +260,13 @@ impl Parallel {
             whole.is_still = self.is_still_after(whole, edge.key);
         }
         Progress::Running
+    }
+
+    /// The window ends at this place in the order of events. `is_seen` says whether the run is
+    /// looked at there; it also is if that is an event of the whole.
+    fn set_edge(&mut self, edge: Event, is_seen: bool) {
+        let is_seen = is_seen || edge.key != Kind::Edge.key(0);
+        self.parts.iter_mut().for_each(|part| part.set_edge(edge, is_seen));
     }
 
     /// Hands over the packets that have left their parts.

@@ -6,6 +6,7 @@ use crate::event::{Kind, Moment};
 use crate::host::Hosts;
 use crate::network::{Border, Cut, Ferry, Network};
 use crate::record::DropRow;
+use crate::simulation::waits::Waits;
 use crate::simulation::{Progress, Simulation};
 use spillway_engine::{Event, Time};
 use spillway_topology::Node;
@@ -116,6 +117,7 @@ impl Simulation {
         });
         self.part = Some(Box::new(part));
         self.hosts.become_part();
+        self.waits = Waits::default();
         // Only the whole knows whether the run is over.
         self.has_traffic = true;
         self
