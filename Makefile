@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build pgo wheel lock demo test test-rust test-python test-slow digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python docs check bench bench-ns3 clean
+.PHONY: build pgo wheel lock demo test test-rust test-python test-slow loom digests test-rl cluster-test rl fuzz fuzz-rust fuzz-python lint lint-rust lint-python docs check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway, with the studies
 build: $(VENV)/.studies
@@ -86,7 +86,13 @@ test-slow: build
 	cargo test --quiet --locked --profile slow-tests -p spillway-net --test all -- \
 		--ignored --skip written::
 	$(BIN)/pytest -q -n 2 -m slow
+	$(MAKE) loom
 	$(MAKE) -j 2 fuzz FUZZ_SECONDS=5
+
+## loom: all orders in which threads that share a run can see each other's work
+loom:
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --locked --release \
+		-p spillway-engine --lib orders
 
 ## digests: what runs and figures come to, kept anew where results numbers have risen
 digests: build

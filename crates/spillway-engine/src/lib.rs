@@ -1,10 +1,13 @@
-//! The basis of Spillway: time, the event queue, random streams. It knows nothing of networks.
+//! The basis of Spillway: time, the event queue, random streams, threads that work in rounds. It
+//! knows nothing of networks.
 
+mod crew;
 mod event_queue;
 mod prefetch;
 mod random;
 mod units;
 
+pub use crew::{Crew, Ending};
 pub use event_queue::{Event, EventQueue};
 pub use prefetch::prefetch;
 pub use random::{Stream, mix};

@@ -118,7 +118,7 @@ impl PortRows<'_> {
                 unbounded_bytes: switch.unbounded_bytes(now, port).unwrap_or(bytes),
             });
             for (class, bytes) in std::mem::take(&mut by_class) {
-                let class = Name(class.into());
+                let class = Name(class);
                 to.port_classes.push(PortClassRow {
                     time_ps,
                     switch: switch_name,

@@ -1,7 +1,7 @@
 //! The flows of a run in parts: where they begin, and when they are over.
 
-use super::{INSTANT, Parallel};
 use super::part::LostElsewhere;
+use super::{INSTANT, Parallel};
 use crate::event::{Kind, Moment};
 use crate::simulation::Simulation;
 use spillway_engine::{Event, Time};

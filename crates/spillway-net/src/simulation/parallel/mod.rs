@@ -13,7 +13,6 @@
 
 mod allowed;
 mod common;
-mod crew;
 mod ending;
 mod flows;
 mod part;
@@ -26,11 +25,12 @@ use super::{Progress, Simulation};
 use crate::event::Kind;
 use crate::network::{Cut, Network};
 use crate::scenario::Scenario;
-use crew::Crew;
 use flows::START;
 use releases::Releases;
-use spillway_engine::{Event, Time};
+use rustix::time::{ClockId, clock_gettime};
+use spillway_engine::{Crew, Event, Time};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The shortest time.
@@ -167,12 +167,18 @@ impl Simulation {
     pub(super) fn run_in_parts(&mut self, until: Time, events: u64) -> Progress {
         let Some(mut parallel) = self.parallel.take() else { return Progress::Running };
         self.lend_and_take(&mut parallel.parts);
+        let cpu = AtomicU64::new(0);
         let crew = Crew::new(parallel.threads, parallel.parts.len());
         let progress = std::thread::scope(|scope| {
-            let crew = &crew;
+            let (crew, cpu) = (&crew, &cpu);
             let _end = crew.ends_with_this();
             for thread in 1..parallel.threads {
-                scope.spawn(move || crew.serve(thread, Simulation::work_on_window));
+                scope.spawn(move || {
+                    crew.serve(thread, Simulation::work_on_window);
+                    let used = clock_gettime(ClockId::ThreadCPUTime);
+                    let used = Duration::try_from(used).unwrap_or_default();
+                    cpu.fetch_add(used.as_nanos() as u64, Ordering::Relaxed);
+                });
             }
             let last = self.counters.events.saturating_add(events);
             loop {
@@ -182,7 +188,7 @@ impl Simulation {
                 }
             }
         });
-        parallel.cpu += crew.cpu();
+        parallel.cpu += Duration::from_nanos(cpu.into_inner());
         self.add_up(&mut parallel.parts);
         self.lend_and_take(&mut parallel.parts);
         self.parallel = Some(parallel);

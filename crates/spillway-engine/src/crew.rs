@@ -1,9 +1,22 @@
-//! Threads that work on the parts of a run, window by window.
+//! Threads that work on items together, round by round.
+//!
+//! [loom](https://docs.rs/loom) tries all orders in which they can see what the others have done:
+//! `make loom`.
 
-use rustix::time::{ClockId, clock_gettime};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+#[cfg(loom)]
+use loom::{
+    hint::spin_loop,
+    sync::Mutex,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    thread::yield_now,
+};
+#[cfg(not(loom))]
+use std::{
+    hint::spin_loop,
+    sync::Mutex,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    thread::yield_now,
+};
 
 /// How often a thread looks whether it may go on before it lets other threads have its core, if
 /// every thread has a core.
@@ -11,7 +24,8 @@ const PATIENCE: u32 = 5_000;
 
 /// Hands items to threads and takes them back when all have been worked on. A round follows another
 /// within microseconds, so threads that wait look again and again rather than sleep.
-pub(super) struct Crew<T> {
+#[derive(Debug)]
+pub struct Crew<T> {
     places: Vec<Mutex<Option<Box<T>>>>,
     threads: usize,
     patience: u32,
@@ -20,8 +34,6 @@ pub(super) struct Crew<T> {
     busy: AtomicUsize,
     is_over: AtomicBool,
     has_failed: AtomicBool,
-    /// The processor time of threads that have ended, in nanoseconds.
-    cpu: AtomicU64,
 }
 
 /// Tells the others if a thread does not come to the end of its round.
@@ -47,7 +59,6 @@ impl<T: Send> Crew<T> {
             busy: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
-            cpu: AtomicU64::new(0),
         }
     }
 
@@ -60,19 +71,12 @@ impl<T: Send> Crew<T> {
                 self.round.load(Ordering::Acquire) != round || self.is_over.load(Ordering::Acquire)
             });
             if self.is_over.load(Ordering::Acquire) {
-                break;
+                return;
             }
             round += 1;
             self.work_on(thread, &work);
             self.busy.fetch_sub(1, Ordering::Release);
         }
-        let used = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime));
-        self.cpu.fetch_add(used.map_or(0, |used| used.as_nanos() as u64), Ordering::Relaxed);
-    }
-
-    /// The processor time of the other threads, once they have ended.
-    pub fn cpu(&self) -> Duration {
-        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
     }
 
     fn wait(&self, until: impl Fn() -> bool) {
@@ -80,9 +84,9 @@ impl<T: Send> Crew<T> {
         while !until() {
             if looks < self.patience {
                 looks += 1;
-                std::hint::spin_loop();
+                spin_loop();
             } else {
-                std::thread::yield_now();
+                yield_now();
             }
         }
     }
@@ -119,7 +123,8 @@ impl<T: Send> Crew<T> {
 }
 
 /// A crew whose threads end when this is dropped.
-pub(super) struct Ending<'a, T>(&'a Crew<T>);
+#[derive(Debug)]
+pub struct Ending<'a, T>(&'a Crew<T>);
 
 impl<T> Drop for Ending<'_, T> {
     fn drop(&mut self) {
@@ -127,7 +132,33 @@ impl<T> Drop for Ending<'_, T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod orders {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// Two rounds of two threads, of which each has an item. Whoever sees an item sees all that
+    /// was done to it before.
+    #[test]
+    fn in_any_order_every_item_is_worked_on_once_in_a_round() {
+        loom::model(|| {
+            let crew = Arc::new(Crew { patience: 0, ..Crew::new(2, 2) });
+            let other = crew.clone();
+            let thread = loom::thread::spawn(move || other.serve(1, |number| *number += 1));
+            let mut numbers = vec![Box::new(0), Box::new(10)];
+            {
+                let _end = crew.ends_with_this();
+                for round in 1..=2 {
+                    crew.share(&mut numbers, |number| *number += 1);
+                    assert_eq!((*numbers[0], *numbers[1]), (round, 10 + round));
+                }
+            }
+            thread.join().expect("it ends");
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
