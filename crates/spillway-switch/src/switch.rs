@@ -160,6 +160,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Whether each arrival is announced to the sharing policy, because the policy must know which
     /// packet arrives.
     introduces: bool,
+    /// Whether the sharing policy expels packets.
+    expels: bool,
     /// How packets are taken out of queues.
     dequeueing: Dequeueing,
     /// Below this occupancy, the sharing policy need not be asked about a packet that passes an
@@ -232,6 +234,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             unimportant: None,
             frees_unobserved: false,
             introduces: false,
+            expels: false,
             asks_passing: false,
             tells_scheduler: false,
             names_flows: false,
@@ -242,6 +245,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             expulsion: None,
         };
         switch.introduces = switch.sharing.knows_packets();
+        switch.expels = switch.sharing.expels();
         switch.names_flows = switch.aqm.knows_flows();
         switch.tells_scheduler = last_queue_class > 0 && switch.scheduling.watches_sending();
         let tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
@@ -312,7 +316,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 || self.scheduling.watches_in_time(),
             watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
             pushes_out: self.sharing.pushes_out(),
-            expels: self.sharing.expels(),
+            expels: self.expels,
             holds_until_sent: self.releases_at_end(),
             schedules_by_account: self.scheduling.keeps_account(),
             is_strict: self.scheduling.is_strict(),

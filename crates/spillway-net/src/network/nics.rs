@@ -99,6 +99,13 @@ impl Network {
     /// once.
     #[inline(never)]
     pub fn offer(&mut self, host: u32, id: PacketId) {
+        let line = &self.lines[host as usize];
+        let is_idle = line.busy_until <= self.now && !line.waits;
+        // The packet does not wait. Its flow sees this at once, and need not be told.
+        let is_sent = is_idle && line.waking != Waking::AfterArrivals;
+        if is_sent && self.nics[host as usize].lets_pass(&mut self.packets[id]) {
+            return self.transmit(host, id);
+        }
         match self.nics[host as usize].offer(self.now, id, &mut self.packets) {
             Ok(pushed_out) => {
                 for id in pushed_out {
@@ -107,14 +114,10 @@ impl Network {
             }
             Err(reason) => return self.lose_at_nic(host, id, reason),
         }
-        let line = &self.lines[host as usize];
-        if !line.waits {
-            if line.busy_until <= self.now && line.waking != Waking::AfterArrivals {
-                // The packet does not wait. Its flow sees this at once, and need not be told.
-                self.send_managed(host, false);
-            } else {
-                self.wait(host);
-            }
+        if is_sent {
+            self.send_managed(host, false);
+        } else if !self.lines[host as usize].waits {
+            self.wait(host);
         }
     }
 

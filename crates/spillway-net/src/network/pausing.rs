@@ -289,8 +289,10 @@ impl Network {
         let line = &self.lines[out as usize];
         let (waits, is_idle) = (line.waits, (line.busy_until <= self.now) & !line.waits);
         let switch = &mut self.switches[switch_id as usize];
-        let sent = switch.receive(self.now, (from, port), is_idle, id, &mut self.packets);
+        let ports = (from, port);
+        let sent = switch.receive(self.now, ports, is_idle, (id, &packet), &mut self.packets);
         let (lost, changed) = (switch.has_lost(), switch.has_pause_changes());
+        let expels = switch.expels();
         let must_wait = match sent {
             Some(_) => switch.releases_at_end(),
             None => !waits && !is_idle && switch.can_send(port),
@@ -310,7 +312,9 @@ impl Network {
         if self.deadlocks.is_some() {
             self.look_behind_arrival(switch_id, port, (sent.is_none() && !lost).then_some(id));
         }
-        self.schedule_expulsion(self.now, switch_id);
+        if expels {
+            self.schedule_expulsion(self.now, switch_id);
+        }
     }
 
     /// A port of a switch with lossless priorities can send. It sends a packet that is not paused.

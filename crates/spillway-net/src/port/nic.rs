@@ -223,6 +223,15 @@ impl Nic {
         self.bytes
     }
 
+    /// Whether a packet that comes and leaves at once changes nothing.
+    #[inline]
+    pub fn lets_pass(&self, packet: &mut Packet) -> bool {
+        packet.queue_class = self.classes.of(packet);
+        self.discipline.is_none()
+            && self.backlog.is_empty()
+            && self.stops.is_none_or(|stops| stops.paused == 0)
+    }
+
     /// Queues a packet, unless the discipline drops it. Returns the packets that were pushed out
     /// for it.
     pub fn offer(

@@ -19,6 +19,8 @@ struct Account {
 pub struct Accounts {
     parts: LosslessParts,
     accounts: Box<[Account]>,
+    /// The thresholds and headrooms of all accounts. Those of a port are the same.
+    limits: Box<[(PauseThreshold, u64)]>,
     /// Over all accounts: bytes in reserves, shared bytes in use, and bytes in headrooms.
     reserved: u64,
     shared: u64,
@@ -42,7 +44,9 @@ impl Accounts {
             }
             _ => None,
         };
+        let of_ports = parts.thresholds.iter().copied().zip(parts.headroom.iter().copied());
         Accounts {
+            limits: of_ports.flat_map(|of_port| vec![of_port; classes]).collect(),
             parts,
             filtered,
             accounts: vec![Account::default(); accounts].into(),
@@ -74,17 +78,18 @@ impl Accounts {
     /// The threshold of an account in bytes if `free` shared bytes are free.
     #[inline]
     fn threshold(&self, account: u32, free: u64) -> u64 {
-        let classes = self.parts.queue_classes.len();
-        let threshold = self.parts.thresholds[account as usize / classes];
+        let (threshold, _) = self.limits[account as usize];
         match (&self.filtered, threshold) {
             (Some(filtered), PauseThreshold::Filtered(alpha, _)) => {
-                filtered.threshold(alpha, account as usize % classes, free)
+                let class = account as usize % self.parts.queue_classes.len();
+                filtered.threshold(alpha, class, free)
             }
             _ => threshold.bytes(free),
         }
     }
 
     /// Whether an account is over its threshold if it has so many shared bytes and `free` are free.
+    #[inline]
     fn is_over(&self, account: u32, shared: u64, free: u64) -> bool {
         let threshold = self.threshold(account, free);
         match &self.filtered {
@@ -159,8 +164,7 @@ impl Accounts {
             self.shared += taken;
             self.reserved += size - taken;
         } else {
-            let (port, classes) = (account as usize, self.parts.queue_classes.len());
-            if of.headroom + size > self.parts.headroom[port / classes] {
+            if of.headroom + size > self.limits[account as usize].1 {
                 return false;
             }
             of.headroom += size;

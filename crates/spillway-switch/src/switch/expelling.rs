@@ -13,8 +13,9 @@ use spillway_engine::Time;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether the sharing policy expels packets.
+    #[inline]
     pub fn expels(&self) -> bool {
-        self.sharing.expels()
+        self.expels
     }
 
     /// The moment at which [`Switch::expel`] must be called next. `None` if there is none, or if

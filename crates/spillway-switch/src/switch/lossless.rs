@@ -15,7 +15,7 @@ use crate::aqm::Aqm;
 use crate::buffer::{Buffer, QueueId};
 use crate::lists::Place;
 use crate::meter::Meter;
-use crate::packet::{Arena, PacketId, flags};
+use crate::packet::{Arena, Packet, PacketId, flags};
 use crate::pfc::{Accounts, LosslessParts, PauseChange};
 use crate::policy::{Arrival, Departure, DropReason};
 use crate::scheduling::Scheduling;
@@ -187,19 +187,18 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         now: Time,
         (from, port): (u32, u32),
         is_idle: bool,
-        id: PacketId,
+        (id, packet): (PacketId, &Packet),
         packets: &mut Arena,
     ) -> Option<PacketId> {
-        let packet = packets[id];
-        let queue_class = self.queue_class_of(&packet);
+        let queue_class = self.queue_class_of(packet);
         let Some(lossless) = &self.lossless else { unreachable!("it has lossless priorities") };
         let is_idle = is_idle && lossless.paused[port as usize] >> queue_class & 1 == 0;
         let place = lossless.places[usize::from(queue_class)];
         if place == LOSSY {
             let sent = if is_idle {
-                self.pass(now, port, id, &packet, packets)
+                self.pass(now, port, id, packet, packets)
             } else {
-                self.enqueue(now, port, id, &packet, packets);
+                self.enqueue(now, port, id, packet, packets);
                 None
             };
             self.note_occupancy(now);
@@ -216,7 +215,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
             return Some(id);
         }
-        let arrival = self.arrival_of(now, port, queue_class, id, &packet, packets);
+        let arrival = self.arrival_of(now, port, queue_class, id, packet, packets);
         if self.queues_lossless(&arrival, account, id, packets) && is_idle {
             return self.dequeue(now, port, packets);
         }

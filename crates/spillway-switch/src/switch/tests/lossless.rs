@@ -66,7 +66,7 @@ fn receive<A: Aqm>(
 ) -> PacketId {
     let packet = Packet { size, priority: queue_class, flags: flags::ECT, ..Packet::default() };
     let id = packets.insert(packet, Contents::default());
-    assert_eq!(switch.receive(Time::ZERO, (0, 1), false, id, packets), None);
+    assert_eq!(switch.receive(Time::ZERO, (0, 1), false, (id, &packet), packets), None);
     assert!(switch.is_consistent(packets));
     id
 }
@@ -171,9 +171,10 @@ fn a_paused_queue_waits_and_others_do_not() {
     // A packet of the other class passes meanwhile; one of this class does not.
     let packet = Packet { size: 1_000, priority: 1, ..Packet::default() };
     let id = packets.insert(packet, Contents::default());
-    assert_eq!(switch.receive(Time::ZERO, (0, 1), true, id, &mut packets), Some(id));
-    let behind = packets.insert(Packet { priority: 0, ..packet }, Contents::default());
-    assert_eq!(switch.receive(Time::ZERO, (0, 1), true, behind, &mut packets), None);
+    assert_eq!(switch.receive(Time::ZERO, (0, 1), true, (id, &packet), &mut packets), Some(id));
+    let packet = Packet { priority: 0, ..packet };
+    let id = packets.insert(packet, Contents::default());
+    assert_eq!(switch.receive(Time::ZERO, (0, 1), true, (id, &packet), &mut packets), None);
     switch.pause(1, 0, false);
     let sent = switch.send_next_unpaused(Time::ZERO, 1, &mut packets);
     assert_eq!(sent, Some((lossy, true)));
