@@ -1,4 +1,4 @@
-//! The only place with unsafe code: prefetching memory that is needed soon.
+//! Prefetching memory that is needed soon.
 
 /// Starts to fetch `items[index]` into the cache. The index is not checked: if there is no such
 /// item, something else is fetched, or nothing. Does nothing on processors without such an

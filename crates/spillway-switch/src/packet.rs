@@ -129,8 +129,8 @@ impl Arena {
         self.live += 1;
         let id = self.free;
         if id == NO_PACKET {
-            self.packets.push(packet);
-            self.contents.push(contents);
+            spillway_engine::push(&mut self.packets, packet);
+            spillway_engine::push(&mut self.contents, contents);
             return self.packets.len() as PacketId - 1;
         }
         let place = &mut self.packets[id as usize];

@@ -227,8 +227,8 @@ impl Ends {
         match (self.sending.get_mut(slot as usize), self.receiving.get_mut(slot as usize)) {
             (Some(place), Some(other)) => (*place, *other) = (sending, receiving),
             _ => {
-                self.sending.push(sending);
-                self.receiving.push(receiving);
+                spillway_engine::push(&mut self.sending, sending);
+                spillway_engine::push(&mut self.receiving, receiving);
             }
         }
     }

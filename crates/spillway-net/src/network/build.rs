@@ -97,6 +97,7 @@ impl Network {
 /// the topology.
 fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
     let mut lines = Vec::with_capacity(topology.lines.len());
+    spillway_engine::ask_for_huge_pages(&lines);
     let mut place_of_line = vec![0; topology.lines.len()];
     let mut first_line = Vec::new();
     let mut lay = |line: LineId, from: u32| {
