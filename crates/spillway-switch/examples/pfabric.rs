@@ -5,8 +5,8 @@
 //!
 //! *sent*: a packet leaves, under FIFO or by pFabric's rule, then another one arrives, of one of 50
 //! flows drawn at random. *pushed out*: one arrives at a full port, which loses the worst of all.
-//! The time is that of both, or of the arrival. It is the median of many batches; the fastest batch
-//! is given too.
+//! Later flows tend to have less left, so that is hardly ever the arrival. The time is that of both,
+//! or of the arrival. It is the median of many batches; the fastest batch is given too.
 
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
@@ -20,12 +20,14 @@ use std::time::Instant;
 
 const FLOWS: u64 = 50;
 const PACKET: u32 = 1500;
+/// Bytes that each packet has less left than the one before it, but for chance.
+const STEP: u32 = 10;
 const BATCH: usize = 2_000;
 const BATCHES: usize = 60;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("waiting  packets of         ns per packet  fastest");
-    for waiting in [24, 140, 1_000] {
+    for waiting in [10, 30, 100, 1_000] {
         for (what, scheduling, is_full) in [
             ("FIFO, sent", "fifo", false),
             ("pFabric, sent", "pfabric", false),
@@ -66,8 +68,14 @@ fn times(scheduling: &str, waiting: usize, is_full: bool) -> Result<Vec<f64>, Se
         lossless: None,
     });
     let (mut packets, mut random) = (Arena::new(), Stream::new(1, "pfabric", waiting as u64));
+    let (mut least, spread, step) = match is_full {
+        true => (STEP * (waiting + (1 + BATCHES) * BATCH) as u32, STEP * waiting as u32, STEP),
+        false => (1, 1_000_000, 0),
+    };
     let mut come = |switch: &mut Switch, packets: &mut Arena| {
-        let (flow, remaining) = (random.below(FLOWS) as u32, 1 + random.below(1_000_000) as u32);
+        let flow = random.below(FLOWS) as u32;
+        let remaining = least + random.below(spread.into()) as u32;
+        least -= step;
         let packet = Packet { size: PACKET, priority: NO_PRIORITY, ..Packet::default() };
         let contents = Contents { flow, remaining, ..Contents::default() };
         let id = packets.insert(packet, contents);
