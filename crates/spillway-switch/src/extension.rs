@@ -3,8 +3,7 @@
 use crate::aqm::Aqm;
 use crate::backlog::Backlog;
 use crate::catalogue::Environment;
-use crate::packet::PacketId;
-use crate::scheduling::{Head, Scheduling, Waiting};
+use crate::scheduling::{Head, Scheduling};
 use crate::sharing::Sharing;
 use dyn_clone::DynClone;
 use spillway_settings::{Section, SettingsError};
@@ -34,9 +33,6 @@ pub trait SchedulingExtension: Scheduling + Debug + DynClone + Send {
         backlog: Backlog,
         head: &dyn Fn(u8) -> Head,
     ) -> (u8, Vec<u8>);
-
-    /// [`Scheduling::choose`], with a list.
-    fn choose_of(&self, waiting: &[Waiting]) -> PacketId;
 }
 
 impl<T: Scheduling + Clone + Debug + Send> SchedulingExtension for T {
@@ -50,10 +46,6 @@ impl<T: Scheduling + Clone + Debug + Send> SchedulingExtension for T {
         let queue_class = self.select(port, backlog, head, |turn| turns.push(turn));
         (queue_class, turns)
     }
-
-    fn choose_of(&self, waiting: &[Waiting]) -> PacketId {
-        self.choose(waiting.iter().copied())
-    }
 }
 
 /// What a trait object cannot have of [`Scheduling`].
@@ -66,9 +58,6 @@ pub(crate) trait ByPointer {
         head: impl Fn(u8) -> Head,
         turn: impl FnMut(u8),
     ) -> u8;
-
-    /// [`Scheduling::choose`].
-    fn choose(&self, waiting: impl Iterator<Item = Waiting>) -> PacketId;
 }
 
 impl ByPointer for Box<dyn SchedulingExtension> {
@@ -85,10 +74,6 @@ impl ByPointer for Box<dyn SchedulingExtension> {
         let (queue_class, turns) = select_behind(self, port, backlog, head);
         turns.into_iter().for_each(turn);
         queue_class
-    }
-
-    fn choose(&self, waiting: impl Iterator<Item = Waiting>) -> PacketId {
-        self.choose_of(&waiting.collect::<Vec<_>>())
     }
 }
 

@@ -208,7 +208,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let capacity = lossless.as_ref().map_or(parts.capacity, Lossless::capacity_left);
         let mut switch = Switch {
             buffer: Buffer::new(capacity, parts.port_rates, parts.queues_per_port),
-            lists: Lists::new(ports, parts.queues_per_port),
+            lists: Lists::new(ports, parts.queues_per_port, parts.scheduling.chooses_packets()),
             sizes: vec![Sizes::default(); ports].into(),
             sharing: parts.sharing,
             aqm: parts.aqm,

@@ -2,7 +2,6 @@
 
 use super::intake::Intake;
 use super::{Network, Totals};
-use crate::port::nic::Nic;
 use spillway_switch::Switch;
 use spillway_switch::packet::{NO_PACKET, PacketId};
 
@@ -33,9 +32,9 @@ impl Network {
             }
         };
         self.lines.iter().for_each(|line| count(line.head));
-        self.nics.iter().flat_map(Nic::heads).for_each(&mut count);
         self.switches.iter().flat_map(Switch::heads).for_each(&mut count);
-        for id in self.intakes.iter().flat_map(Intake::waiting) {
+        let at_nics = self.nics.iter().flat_map(|nic| nic.waiting(&self.packets));
+        for id in self.intakes.iter().flat_map(Intake::waiting).chain(at_nics) {
             packets += 1;
             bytes += u64::from(self.packets[id].size);
         }
@@ -177,7 +176,7 @@ mod tests {
         assert!(!bench.net.is_conserved());
         // The same in a NIC's queue.
         let mut bench = sound();
-        let queued = bench.net.nics[0].heads().next().expect("one waits");
+        let queued = bench.net.nics[0].waiting(&bench.net.packets).next().expect("one waits");
         bench.net.packets[queued].size += 1;
         bench.net.packets[on_line].size -= 1;
         assert!(!bench.net.is_conserved());

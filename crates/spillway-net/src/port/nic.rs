@@ -10,7 +10,7 @@ use spillway_engine::Time;
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
-use spillway_switch::{Backlog, Discipline, DropReason, Length};
+use spillway_switch::{Backlog, Discipline, DropReason, Length, WaitingList};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -51,26 +51,10 @@ impl List {
         (id, self.head == NO_PACKET)
     }
 
-    /// Its packets, in the order in which they came.
-    fn waiting(&self, packets: &Arena) -> impl Iterator<Item = Waiting> + Clone {
+    /// Its packets, in the order in which they came. It must not be empty.
+    fn ids(self, packets: &Arena) -> impl Iterator<Item = PacketId> {
         let known = |id: PacketId| (id != NO_PACKET).then_some(id);
-        let ids = std::iter::successors(known(self.head), move |&id| known(packets[id].next));
-        ids.map(|id| Waiting::of(id, packets))
-    }
-
-    /// Removes any of its packets. Returns whether it was the last one.
-    fn remove(&mut self, id: PacketId, packets: &mut Arena) -> bool {
-        if id == self.head {
-            return self.take(packets).1;
-        }
-        let before = self.waiting(packets).map(|packet| packet.id);
-        let before = before.take_while(|&before| before != id).last();
-        let before = before.expect("the packet is not the first one");
-        packets[before].next = packets[id].next;
-        if self.tail == id {
-            self.tail = before;
-        }
-        false
+        std::iter::successors(known(self.head), move |&id| known(packets[id].next))
     }
 }
 
@@ -82,6 +66,8 @@ enum Queues {
     /// Each has a list for every flow, in the order in which the lists are served. A list names its
     /// flow by the place of the flow's state.
     PerFlow(Box<[VecDeque<(u32, List)>]>),
+    /// There is one, whose packets are searched for the one that is sent or dropped next.
+    Searched(Box<WaitingList>),
 }
 
 /// The queues of one host's NIC. Its own fields that every packet needs share a cache line.
@@ -133,9 +119,8 @@ impl Nic {
     /// An empty NIC. Pause frames stop its packets if `stops` says which.
     pub fn new(settings: NicSettings, discipline: Option<Discipline>, stops: Option<Stops>) -> Nic {
         let queues = match settings.scheduling {
-            NicScheduling::Fifo | NicScheduling::PFabric => {
-                Queues::One(vec![List::EMPTY; settings.queues.into()].into())
-            }
+            NicScheduling::Fifo => Queues::One(vec![List::EMPTY; settings.queues.into()].into()),
+            NicScheduling::PFabric => Queues::Searched(Box::default()),
             NicScheduling::PerFlowRoundRobin => {
                 Queues::PerFlow(vec![VecDeque::new(); settings.queues.into()].into())
             }
@@ -187,6 +172,8 @@ impl Nic {
             Queues::PerFlow(lists) => {
                 lists[usize::from(queue)].iter().position(|(_, list)| is_free(list))
             }
+            // Scenarios with such a NIC have no pause frames.
+            Queues::Searched(_) => Some(0),
         };
         self.backlog.iter().find_map(|queue| place(queue).map(|place| (queue, place)))
     }
@@ -242,10 +229,7 @@ impl Nic {
     ) -> Result<Vec<PacketId>, DropReason> {
         let queue_class = self.classes.of(&packets[id]);
         packets[id].queue_class = queue_class;
-        let pushed_out = match self.settings.scheduling {
-            NicScheduling::PFabric => self.make_room(now, id, packets)?,
-            NicScheduling::Fifo | NicScheduling::PerFlowRoundRobin => Vec::new(),
-        };
+        let pushed_out = self.make_room(now, id, packets)?;
         if let Some(discipline) = &mut self.discipline {
             discipline.on_arrival(now, queue_class, id, packets)?;
         }
@@ -255,57 +239,48 @@ impl Nic {
 
     /// Pushes out the packets whose flows have the most bytes left until a packet fits. If the flow
     /// of that packet has at least as many bytes left as one of them, the packet itself is lost,
-    /// and none is pushed out.
+    /// and none is pushed out. Only a queue that is searched is made room in.
     fn make_room(
         &mut self,
         now: Time,
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<Vec<PacketId>, DropReason> {
-        let arrival = Waiting::of(id, packets);
-        let Some(discipline) = &self.discipline else { return Ok(Vec::new()) };
-        let (mut worst, mut freed) = (Vec::new(), Length::default());
-        while !discipline.has_room(&packets[id], freed) {
-            let others = self.waiting(packets).filter(|packet| !worst.contains(&packet.id));
-            let next = worst_of(others, arrival).ok_or(DropReason::PushedOut)?;
-            freed = Length { packets: freed.packets + 1, bytes: freed.bytes + packets[next].size };
-            worst.push(next);
-        }
-        if let Some(discipline) = &mut self.discipline {
-            worst.iter().for_each(|&id| discipline.on_loss(now, &packets[id]));
-        }
-        for &id in &worst {
-            self.remove(id, packets);
-        }
-        Ok(worst)
-    }
-
-    /// The packets of the only queue, in the order in which they came.
-    fn waiting<'a>(
-        &'a self,
-        packets: &'a Arena,
-    ) -> impl Iterator<Item = Waiting> + Clone + use<'a> {
-        self.lists(0).flat_map(|list| list.waiting(packets))
-    }
-
-    /// Removes a packet of the only queue.
-    fn remove(&mut self, id: PacketId, packets: &mut Arena) {
-        self.bytes -= u64::from(packets[id].size);
-        if let Queues::One(lists) = &mut self.queues
-            && lists[0].remove(id, packets)
-        {
-            self.backlog.remove(0);
-        }
-    }
-
-    /// The lists of a queue, in the order in which they are served.
-    fn lists(&self, queue: u8) -> impl Iterator<Item = &List> + Clone {
-        let (one, per_flow) = match &self.queues {
-            Queues::One(lists) => (Some(&lists[usize::from(queue)]), None),
-            Queues::PerFlow(lists) => (None, Some(&lists[usize::from(queue)])),
+        let (Queues::Searched(waiting), Some(discipline)) =
+            (&mut self.queues, &mut self.discipline)
+        else {
+            return Ok(Vec::new());
         };
-        let one = one.filter(|_| self.backlog.has(queue));
-        one.into_iter().chain(per_flow.into_iter().flatten().map(|(_, list)| list))
+        let arrival = Waiting::of(id, packets);
+        let (mut taken, mut freed) = (Vec::new(), Length::default());
+        while !discipline.has_room(&packets[id], freed) {
+            let Some(place) = worst_of(waiting, arrival) else {
+                // The one taken last goes back first, so that all places are right.
+                taken.into_iter().rev().for_each(|(place, packet)| waiting.insert(place, packet));
+                return Err(DropReason::PushedOut);
+            };
+            let packet = waiting.remove(place);
+            let bytes = freed.bytes + packets[packet.id].size;
+            freed = Length { packets: freed.packets + 1, bytes };
+            taken.push((place, packet));
+        }
+        self.bytes -= u64::from(freed.bytes);
+        self.backlog.remove_if(waiting.is_empty(), 0);
+        let lost: Vec<PacketId> = taken.into_iter().map(|(_, packet)| packet.id).collect();
+        lost.iter().for_each(|&id| discipline.on_loss(now, &packets[id]));
+        Ok(lost)
+    }
+
+    /// The packets of a queue, for tests.
+    fn ids(&self, queue: u8, packets: &Arena) -> Vec<PacketId> {
+        match &self.queues {
+            Queues::One(_) if !self.backlog.has(queue) => Vec::new(),
+            Queues::One(lists) => lists[usize::from(queue)].ids(packets).collect(),
+            Queues::PerFlow(lists) => {
+                lists[usize::from(queue)].iter().flat_map(|(_, list)| list.ids(packets)).collect()
+            }
+            Queues::Searched(waiting) => waiting.iter().map(|packet| packet.id).collect(),
+        }
     }
 
     /// Queues a packet at a NIC without a discipline.
@@ -329,6 +304,7 @@ impl Nic {
                     }
                 }
             }
+            Queues::Searched(waiting) => waiting.push(Waiting::of(id, packets)),
         }
         self.backlog.insert(queue);
     }
@@ -377,15 +353,11 @@ impl Nic {
     /// Removes the packet that a NIC without a discipline sends next. There must be one.
     #[inline]
     pub fn dequeue(&mut self, packets: &mut Arena) -> PacketId {
-        if self.settings.scheduling == NicScheduling::PFabric {
-            let id = next_to_send(self.waiting(packets));
-            self.remove(id, packets);
-            return id;
-        }
         self.take(self.backlog.first(), 0, packets)
     }
 
-    /// Removes the first packet of the list at this place of a queue.
+    /// Removes the first packet of the list at this place of a queue; if the queue is searched, the
+    /// packet that is sent next.
     #[inline(always)]
     fn take(&mut self, queue: u8, place: usize, packets: &Arena) -> PacketId {
         let (id, emptied) = match &mut self.queues {
@@ -400,30 +372,27 @@ impl Nic {
                 }
                 (id, lists.is_empty())
             }
+            Queues::Searched(waiting) => {
+                let id = waiting.remove(next_to_send(waiting)).id;
+                (id, waiting.is_empty())
+            }
         };
         self.backlog.remove_if(emptied, queue);
         self.bytes -= u64::from(packets[id].size);
         id
     }
 
-    /// The first packet of every list, for tests.
-    pub fn heads(&self) -> impl Iterator<Item = PacketId> {
-        (0..self.settings.queues).flat_map(|queue| self.lists(queue)).map(|list| list.head)
+    /// The packets that wait, for tests.
+    pub fn waiting(&self, packets: &Arena) -> impl Iterator<Item = PacketId> {
+        (0..self.settings.queues).flat_map(|queue| self.ids(queue, packets))
     }
 
     /// Whether the counters of its discipline, if it has one, agree with its packets. For tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let length = |queue: u8| {
-            let mut length = Length::default();
-            for list in self.lists(queue) {
-                let mut id = list.head;
-                while id != NO_PACKET {
-                    length.bytes += packets[id].size;
-                    length.packets += 1;
-                    id = packets[id].next;
-                }
-            }
-            length
+            let ids = self.ids(queue, packets);
+            let bytes = ids.iter().map(|&id| packets[id].size).sum();
+            Length { packets: ids.len() as u32, bytes }
         };
         let waiting: Vec<Length> = (0..self.settings.queues).map(length).collect();
         let holds = |queue: u8| waiting[usize::from(queue)].packets > 0;
@@ -437,7 +406,10 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spillway_settings::Section;
+    use spillway_settings::quantity::Amount;
     use spillway_switch::packet::{Contents, NO_PRIORITY};
+    use spillway_switch::{DisciplineParts, Environment};
 
     /// The order in which packets leave, as their indices among those given as (flow, priority).
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
@@ -509,6 +481,44 @@ mod tests {
         let id = packets.insert(Packet::default(), Contents::default());
         nic.enqueue(id, &mut packets);
         assert_eq!((nic.dequeue(&mut packets), nic.has_backlog()), (id, false));
+    }
+
+    /// The queue has room for 1,000 bytes and holds packets 0, 1 and 2: 400 bytes of flow 1 with 9
+    /// left, 300 of flow 2 with 5 left, 200 of flow 1 with 8 left. Packet 3, 800 bytes of flow 3
+    /// with 6 left, would push out 0 and 2, but not 1: it is lost itself, and they go back to their
+    /// places. For packet 4, 500 bytes with 6 left, 0 is enough.
+    #[test]
+    fn what_was_to_make_room_goes_back_to_its_place() {
+        let settings = NicSettings {
+            scheduling: NicScheduling::PFabric,
+            queues: 1,
+            ack_queue: 0,
+            data_queue: 0,
+            fifo_packets: 0,
+            queue_pairs: false,
+        };
+        let environment = Environment::example(1);
+        let aqm = AqmPolicy::read("none", &mut Section::empty(), &environment);
+        let discipline = Discipline::new(DisciplineParts {
+            rate: environment.port_rates[0],
+            queues: 1,
+            unmanaged: None,
+            queue_limit: Amount::Bytes(1_000),
+            aqm: aqm.expect("it has no parameters"),
+        });
+        let (mut nic, mut packets) = (Nic::new(settings, Some(discipline), None), Arena::new());
+        let mut offer = |size, flow, remaining| {
+            let contents = Contents { flow, remaining, ..Contents::default() };
+            let id = packets.insert(Packet { size, ..Packet::default() }, contents);
+            let outcome = nic.offer(Time::ZERO, id, &mut packets);
+            assert!(nic.is_consistent(&packets));
+            (outcome, nic.ids(0, &packets))
+        };
+        for (size, flow, remaining) in [(400, 1, 9), (300, 2, 5), (200, 1, 8)] {
+            assert_eq!(offer(size, flow, remaining).0, Ok(vec![]));
+        }
+        assert_eq!(offer(800, 3, 6), (Err(DropReason::PushedOut), vec![0, 1, 2]));
+        assert_eq!(offer(500, 3, 6), (Ok(vec![0]), vec![1, 2, 4]));
     }
 
     #[test]

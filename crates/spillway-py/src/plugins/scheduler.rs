@@ -5,9 +5,8 @@ use super::copying;
 use super::instance::{Hook, Instance};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use spillway_switch::packet::PacketId;
-use spillway_switch::scheduling::{self, Head, Named, Scheduling};
-use spillway_switch::{Backlog as QueueClasses, Environment};
+use spillway_switch::scheduling::{Head, Named, Scheduling};
+use spillway_switch::{Backlog as QueueClasses, Environment, WaitingList};
 
 /// The queues of a port that have something to send and are not paused, by their queue classes.
 #[pyclass(module = "spillway.plugins")]
@@ -181,22 +180,24 @@ impl Scheduling for Scheduler {
         self.instance.has(Hook::Choose)
     }
 
-    fn choose(&self, waiting: impl Iterator<Item = scheduling::Waiting> + Clone) -> PacketId {
-        let ids: Vec<PacketId> = waiting.clone().map(|packet| packet.id).collect();
-        let told = waiting.map(|packet| Waiting { flow: packet.flow, remaining: packet.remaining });
+    fn choose(&self, waiting: &WaitingList) -> usize {
+        let told: Vec<Waiting> = waiting
+            .iter()
+            .map(|packet| Waiting { flow: packet.flow, remaining: packet.remaining })
+            .collect();
         let read = |answer: &Bound<'_, PyAny>| {
             let place = whole::<i64>(answer);
             let place =
                 place.ok_or_else(|| wrong(answer, "a place in the list, a whole number"))?;
-            let id = usize::try_from(place).ok().and_then(|place| ids.get(place));
-            id.copied().ok_or_else(|| {
-                let problem = format!("choose has returned {place}: {} packets wait", ids.len());
+            let known = usize::try_from(place).ok().filter(|&place| place < waiting.len());
+            known.ok_or_else(|| {
+                let problem =
+                    format!("choose has returned {place}: {} packets wait", waiting.len());
                 PyValueError::new_err(problem)
             })
         };
-        let told: Vec<Waiting> = told.collect();
         let chosen = self.instance.call(Hook::Choose, |_| Ok(()), (told,), read);
-        chosen.unwrap_or(ids[0])
+        chosen.unwrap_or(0)
     }
 
     fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {

@@ -12,6 +12,7 @@ use crate::backlog::Backlog;
 use crate::catalogue::{Policy, catalogue};
 use crate::extension::{ByPointer, SchedulingExtension};
 use crate::packet::{Arena, PacketId, flags};
+use crate::waiting_list::WaitingList;
 use spillway_engine::Time;
 
 /// The first packet of a queue.
@@ -83,13 +84,10 @@ pub trait Scheduling: Named {
         false
     }
 
-    /// The packet that a queue sends, if the scheduler chooses among a queue's packets. The packets
-    /// are given in the order in which they came; there is at least one.
-    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId
-    where
-        Self: Sized,
-    {
-        first_of(waiting)
+    /// The place of the packet that a queue sends, if the scheduler chooses among a queue's packets.
+    /// At least one waits.
+    fn choose(&self, _waiting: &WaitingList) -> usize {
+        0
     }
 
     /// The bytes that a queue may send in a turn. `full_packet` is the size of a full packet.
@@ -122,18 +120,12 @@ pub trait Scheduling: Named {
     fn on_send(&mut self, _port: u32, _queue_class: u8, _size: u32) {}
 }
 
-/// The packet that is dropped first: the one whose flow had the most bytes left; of equal ones, the
-/// last that came. `None` if that is the arrival.
+/// The place of the packet that is dropped first: the one whose flow had the most bytes left; of
+/// equal ones, the last that came. `None` if that is the arrival.
 #[inline]
-pub fn worst_of(waiting: impl Iterator<Item = Waiting>, arrival: Waiting) -> Option<PacketId> {
-    // Of equal packets, `max_by_key` gives the last.
-    let worst = waiting.max_by_key(|packet| packet.remaining)?;
-    (worst.remaining > arrival.remaining).then_some(worst.id)
-}
-
-/// The packet that came first.
-fn first_of(mut waiting: impl Iterator<Item = Waiting>) -> PacketId {
-    waiting.next().expect("a queue that sends has a packet").id
+pub fn worst_of(waiting: &WaitingList, arrival: Waiting) -> Option<usize> {
+    let most = waiting.most_remaining();
+    (most > arrival.remaining).then(|| waiting.last_with(most))
 }
 
 catalogue! {
@@ -170,7 +162,7 @@ impl Scheduling for SchedulingPolicy {
     fn chooses_packets(&self) -> bool {
         each!(self, policy => policy.chooses_packets())
     }
-    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+    fn choose(&self, waiting: &WaitingList) -> usize {
         each!(self, policy => policy.choose(waiting))
     }
     fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {
@@ -272,8 +264,8 @@ mod tests {
             true
         }
 
-        fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
-            waiting.last().expect("a packet").id
+        fn choose(&self, waiting: &WaitingList) -> usize {
+            waiting.len() - 1
         }
 
         fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {
@@ -305,7 +297,7 @@ mod tests {
         assert!(!policy.is_strict() && !policy.watches_sending());
         assert_eq!(policy.quantum(2, 1500), Some(1502));
         let waiting = [3, 1, 2].map(|id| Waiting { id, flow: id, remaining: 0 });
-        assert_eq!(policy.choose(waiting.into_iter()), 2);
+        assert_eq!(policy.choose(&waiting.into_iter().collect()), 2);
         let mut copy = policy.clone();
         let served = serve_in_turn(&mut policy, &mut queues(&[2, 0, 1], 100), 9);
         assert_eq!(served, [2, 0, 0].map(|queue_class| (queue_class, vec![queue_class])));

@@ -40,15 +40,16 @@
 //! (`tests/naive_pfabric.rs`).
 //!
 //! # Cost
-//! Two walks along the queue for every packet that has waited, the second as far as the first
-//! packet of the flow. No state. With 24 packets waiting it is 0.10 us for each packet's arrival and
-//! departure, with 140 it is 0.43 us, and with 1,000 5.7 us, where FIFO takes 20 ns
+//! Two searches for every packet that has waited: for the least `remaining` of all, and for the
+//! flow's first packet. The numbers that are compared lie side by side, 12 bytes for each packet,
+//! and the processor compares several at once. With 30 packets waiting it is 44 ns for each packet's
+//! arrival and departure, with 100 it is 66 ns, and with 1,000 0.27 us, where FIFO takes 13 ns
 //! (`cargo run --release -p spillway-switch --example pfabric`).
 
-use super::{Head, Scheduling, Waiting};
+use super::{Head, Scheduling};
 use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
-use crate::packet::PacketId;
+use crate::waiting_list::WaitingList;
 use spillway_settings::{Section, SettingsError};
 
 /// The flow with the fewest bytes left first.
@@ -94,35 +95,34 @@ impl Scheduling for PFabric {
     }
 
     #[inline]
-    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+    fn choose(&self, waiting: &WaitingList) -> usize {
         next_to_send(waiting)
     }
 }
 
-/// Of the packets that wait, in the order in which they came, the one that is sent next. There must
-/// be one.
+/// The place of the packet that is sent next. At least one must wait.
 #[inline]
-pub fn next_to_send(mut waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
-    // Of equal packets, `min_by_key` gives the first.
-    let best = waiting.clone().min_by_key(|packet| packet.remaining);
-    let served = best.expect("a port that sends has a packet").flow;
-    let first = waiting.find(|packet| packet.flow == served);
-    first.expect("its flow has a packet").id
+pub fn next_to_send(waiting: &WaitingList) -> usize {
+    if waiting.len() == 1 {
+        return 0;
+    }
+    let best = waiting.first_with(waiting.least_remaining());
+    waiting.first_of(waiting.get(best).flow)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Waiting;
     use super::*;
+    use crate::packet::PacketId;
 
     /// The order in which packets leave, given as (flow, remaining), by their places.
     fn order(given: &[(u32, u32)]) -> Vec<PacketId> {
         let packet = |(id, &(flow, remaining))| Waiting { id, flow, remaining };
-        let mut waiting: Vec<Waiting> = (0..).zip(given).map(packet).collect();
+        let mut waiting: WaitingList = (0..).zip(given).map(packet).collect();
         let mut left = Vec::new();
         while !waiting.is_empty() {
-            let id = PFabric.choose(waiting.iter().copied());
-            waiting.retain(|packet| packet.id != id);
-            left.push(id);
+            left.push(waiting.remove(PFabric.choose(&waiting)).id);
         }
         left
     }

@@ -38,9 +38,10 @@
 //! (`tests/naive_pfabric.rs`).
 //!
 //! # Cost
-//! A comparison for every packet. A walk along the queue for every packet that does not fit: an
-//! arrival that pushes one out takes 52 ns with 24 packets waiting, 0.22 us with 140, and 3.4 us
-//! with 1,000 (`cargo run --release -p spillway-switch --example pfabric`).
+//! A comparison for every packet. A search for the most `remaining` for every packet that does not
+//! fit: an arrival that pushes one out takes 48 ns with 30 packets waiting, 66 ns with 100, and
+//! 0.30 us with 1,000 (`cargo run --release -p spillway-switch --example pfabric`). Without the
+//! scheduling of that name it is a walk along the queue, of 2.4 us with 1,000.
 
 use super::Sharing;
 use crate::buffer::Buffer;

@@ -51,6 +51,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             && held.iter().enumerate().all(is_noted)
             && total == self.occupancy()
             && self.buffer.occupancy() <= self.buffer.capacity()
+            && self.lists.agree(packets)
             && self.lossless_agrees(packets)
             && self.unimportant_agrees(packets)
     }

@@ -5,7 +5,7 @@ use crate::aqm::{Aqm, Sending};
 use crate::buffer::QueueId;
 use crate::lists::Place;
 use crate::packet::{Arena, PacketId};
-use crate::scheduling::{Head, Scheduling, Waiting};
+use crate::scheduling::{Head, Scheduling};
 use crate::sharing::Sharing;
 use spillway_engine::Time;
 
@@ -88,10 +88,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Takes out of a queue the packet that the scheduler chooses. The queue must not be empty.
     #[inline(always)]
     fn take_chosen(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
-        let waiting = self.lists.packets_of(queue, packets).map(|id| Waiting::of(id, packets));
-        let id = self.scheduling.choose(waiting);
-        self.lists.unlink(queue, id, packets);
-        id
+        let waiting = self.lists.waiting(queue, packets);
+        let waiting = waiting.expect("the scheduler chooses among a queue's packets");
+        let place = self.scheduling.choose(waiting);
+        self.lists.take_at(queue, place, packets)
     }
 
     /// Takes out the next packet. With `CHOOSES`, the scheduler chooses it from its queue;

@@ -34,7 +34,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.expulsion = None;
         let Some(queue) = self.sharing.expel(now, &self.buffer) else { return };
         debug_assert!(!self.is_lossless_queue(queue), "no lossless packet is expelled");
-        let id = self.lists.take_head(self.lists.place_of(queue), packets);
+        let id = self.lists.take_out(queue, self.lists.head(queue), packets);
         let size = packets[id].size - self.uncounted_bytes;
         self.forget_unimportant(queue, id, packets);
         self.note_length(now, queue);

@@ -42,7 +42,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
         for queue in self.buffer.queues_of(port) {
             while self.lists.as_slice()[queue as usize].head != NO_PACKET {
-                let id = self.lists.take_head(self.lists.place_of(queue), packets);
+                let id = self.lists.take_out(queue, self.lists.head(queue), packets);
                 let size = packets[id].size - self.uncounted_bytes;
                 if self.is_lossless_queue(queue) {
                     self.purges_lossless(now, queue, id, reason, packets);

@@ -2,7 +2,7 @@
 
 use super::Switch;
 use crate::aqm::Aqm;
-use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::packet::{Arena, PacketId};
 use crate::policy::{Admission, Arrival, DropReason, Victim};
 use crate::sharing::Sharing;
 
@@ -21,15 +21,17 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let now = arrival.now;
         let outcome = loop {
             let (queue, id) = match victim {
-                Victim::Tail(queue) => (queue, self.lists.tail(queue)),
-                Victim::Head(queue) => (queue, self.lists.head(queue)),
-                Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
+                Victim::Tail(queue) => {
+                    (queue, self.lists.take_out(queue, self.lists.tail(queue), packets))
+                }
+                Victim::Head(queue) => {
+                    (queue, self.lists.take_out(queue, self.lists.head(queue), packets))
+                }
+                Victim::Worst(queue) => match self.lists.take_worst(queue, arrival_id, packets) {
                     Some(id) => (queue, id),
                     None => break Err(DropReason::PushedOut),
                 },
             };
-            assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
-            self.lists.unlink(queue, id, packets);
             let size = packets[id].size - self.uncounted_bytes;
             self.note_length(now, queue);
             self.subtract(now, queue, size);

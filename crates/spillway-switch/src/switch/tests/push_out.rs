@@ -264,7 +264,7 @@ impl Sharing for FirstQueueOut {
 
 /// The queue held packets before, and its list still names the last one.
 #[test]
-#[should_panic(expected = "a push-out from an empty queue")]
+#[should_panic(expected = "a packet is taken from an empty queue")]
 fn nothing_is_pushed_out_of_an_empty_queue() {
     let (mut switch, mut packets) = (simple(1_000, FirstQueueOut), Arena::new());
     for seq in 0..2 {
