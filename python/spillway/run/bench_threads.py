@@ -88,12 +88,13 @@ def table(document: Mapping[str, Any]) -> RenderableType:
 
     headings = ["threads", "windows", "events\nper window", "crossings\nper window"]
     headings += ["bound", "times as fast,\nmeasured"]
-    grid = wide_grid("", numbers=headings)
+    parts: list[RenderableType] = []
     for name, rows in document["cases"].items():
-        for place, row in enumerate(rows):
+        grid = wide_grid(numbers=headings)
+        parts += [Text(name, "bold"), grid]
+        for row in rows:
             fast = row.get("times_as_fast")
             grid.add_row(
-                name if place == 0 else "",
                 count(row["threads"]),
                 count(row["windows"]),
                 count(round(row["events_per_window"])),
@@ -109,4 +110,4 @@ def table(document: Mapping[str, Any]) -> RenderableType:
     ]
     if document["quick"]:
         notes.append("quick: the runs are too short for more than a first look")
-    return Group(grid, *(Text(note, "dim") for note in notes))
+    return Group(*parts, *(Text(note, "dim") for note in notes))
