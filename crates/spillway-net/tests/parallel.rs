@@ -73,7 +73,7 @@ fn check(seed: u64) -> bool {
 fn random_scenarios_are_the_same_in_any_parts() {
     let divided = on_all_cores(0..1_500, check).into_iter().filter(|is_divided| *is_divided);
     let divided = divided.count();
-    assert!(divided > 350, "{divided} were divided");
+    assert!(divided > 700, "{divided} were divided");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn random_scenarios_are_the_same_in_any_parts() {
 fn many_random_scenarios_are_the_same_in_any_parts() {
     let divided = on_all_cores(1_500..21_500, check).into_iter().filter(|is_divided| *is_divided);
     let divided = divided.count();
-    assert!(divided > 5_000, "{divided} were divided");
+    assert!(divided > 9_000, "{divided} were divided");
 }
 
 #[test]

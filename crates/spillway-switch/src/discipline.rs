@@ -74,6 +74,11 @@ impl Discipline {
         self.limit.has_room(left, packet.size)
     }
 
+    /// Whether its AQM is told the flows of packets.
+    pub fn knows_flows(&self) -> bool {
+        self.aqm.knows_flows()
+    }
+
     /// A packet has arrived for a queue. It joins the queue, or an error tells why it is lost.
     pub fn on_arrival(
         &mut self,

@@ -290,6 +290,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// Whether a policy is told the flows of packets.
+    pub fn knows_flows(&self) -> bool {
+        self.names_flows || self.introduces
+    }
+
     /// Bytes that wait in all queues of a port. A packet in transmission that still holds its bytes
     /// does not count.
     pub fn waiting_bytes(&self, port: u32) -> u64 {

@@ -8,6 +8,7 @@ use super::Hosts;
 use super::ends::ReceivingEnd;
 use crate::event::Moment;
 use spillway_switch::SideTable;
+use spillway_transport::flow::FlowSpec;
 use spillway_transport::receiver::SackBlocks;
 
 /// The number of packets of an end that lives in another part.
@@ -128,6 +129,11 @@ impl Hosts {
     /// The ranges of selective acks, by packet.
     pub fn sacks_mut(&mut self) -> &mut SideTable<SackBlocks> {
         &mut self.sacks
+    }
+
+    /// The place of the ends of the idle connection that a flow would take.
+    pub fn idle_connection(&self, spec: &FlowSpec) -> Option<u32> {
+        self.connections.next(spec)
     }
 
     /// Takes over the receiving end of a divided flow, which has lived in another part.

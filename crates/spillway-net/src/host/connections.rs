@@ -58,6 +58,13 @@ impl Connections {
         Some(Idle { connection: key.1, slot, since })
     }
 
+    /// The place of the ends of the connection that a flow would take.
+    pub fn next(&self, spec: &FlowSpec) -> Option<u32> {
+        let between = Between::of(spec);
+        let (_, &(slot, _)) = self.idle.range((between, 0)..=(between, u32::MAX)).next()?;
+        Some(slot)
+    }
+
     /// Bytes of memory that the list of idle connections takes, apart from their ends.
     pub fn bytes(&self) -> u64 {
         (self.idle.len() * size_of::<((Between, u32), (u32, Time))>()) as u64

@@ -40,6 +40,14 @@ impl Parallel {
             let id = whole.count_start(&spec);
             let part_of = |host: u32| usize::from(self.cut.part_of_host(host));
             let (from, to) = (part_of(spec.src), part_of(spec.dst));
+            if self.keeps_open {
+                let (slot, place) = self.begin_on_connection(time, id, spec, (from, to));
+                if spec.tag != FlowSpec::NO_TAG {
+                    self.releases.add(time, to as u16, place, id);
+                }
+                self.parts[from].begin_at(time, slot);
+                continue;
+            }
             let slot = self.parts[from].hosts.ends.reserve();
             let mut place = slot;
             let flow = Expected { id, spec, place, divided: None };
@@ -95,6 +103,37 @@ impl Parallel {
             self.write_row(whole, (number, slot), at.time);
         }
         over.into_iter().map(|(at, ..)| at).collect()
+    }
+
+    /// Makes the ends of a flow that begins now, maybe on a connection that is idle. Returns the
+    /// places of its sending and of its receiving end.
+    fn begin_on_connection(
+        &mut self,
+        now: Time,
+        id: u32,
+        spec: FlowSpec,
+        (from, to): (usize, usize),
+    ) -> (u32, u32) {
+        let Ok([here, there]) = self.parts.get_disjoint_mut([from, to]) else {
+            let slot = self.parts[from].make_ends(now, id, spec);
+            return (slot, slot);
+        };
+        if let Some(idle) = here.hosts.idle_connection(&spec)
+            && here.hosts.is_divided(idle)
+        {
+            // Packets of its last flow are left.
+            let peer = here.hosts.ends.sending(idle).flow.peer;
+            here.hosts.ends.receiving_mut(idle).receiver =
+                there.hosts.ends.receiving(peer).receiver.clone();
+        }
+        let slot = here.make_ends(now, id, spec);
+        let peer = there.hosts.ends.reserve();
+        let ends = &here.hosts.ends;
+        let (sending, receiving) = (ends.sending(slot).clone(), ends.receiving(slot).clone());
+        there.hosts.ends.insert(peer, sending, receiving);
+        here.hosts.divide(slot, peer, true);
+        there.hosts.divide(peer, slot, false);
+        (slot, peer)
     }
 
     /// Tells the sending end of a lost packet.
@@ -178,6 +217,12 @@ impl Simulation {
     /// A flow begins in the next window, of which an end is here.
     fn expect(&mut self, flow: Expected) {
         self.of_part().expected.push(flow);
+    }
+
+    /// Makes both ends of a flow that begins now.
+    fn make_ends(&mut self, now: Time, id: u32, spec: FlowSpec) -> u32 {
+        self.network.now = now;
+        self.hosts.prepare(&mut self.network, &self.scenario, id, spec, None)
     }
 
     /// Makes the ends of the flows that begin in this window.

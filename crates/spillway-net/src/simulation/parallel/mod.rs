@@ -48,6 +48,8 @@ pub(super) struct Parallel {
     /// Flows with ends in two parts whose sender is done: the part and place of the sending end.
     closing: Vec<(u16, u32)>,
     releases: Releases,
+    /// Whether connections stay open, so that flows may begin only when all before is known.
+    keeps_open: bool,
     witness: ending::Witness,
     /// Whether too little happened in the last window for several threads.
     is_quiet: bool,
@@ -118,6 +120,7 @@ impl Simulation {
         self.parallel = Some(Box::new(Parallel {
             closing: Vec::new(),
             releases: Releases::default(),
+            keeps_open: self.scenario.leaves_connections_open(),
             witness: ending::Witness::default(),
             is_quiet: false,
             counts: Windows::default(),
@@ -228,7 +231,13 @@ impl Parallel {
             return Progress::Halted;
         }
         let mut bound = first.saturating_add(self.window).min(stop + INSTANT).min(until);
-        let releases = self.may_release_before(first, bound);
+        let mut releases = self.may_release_before(first, bound);
+        if let Some(Event { time, key: START }) = whole.network.events.next()
+            && self.keeps_open
+        {
+            releases |= time == first;
+            bound = bound.min(if time == first { time + INSTANT } else { time });
+        }
         if !releases {
             bound = self.begin_flows(whole, bound);
         }
