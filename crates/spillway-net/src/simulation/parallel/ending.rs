@@ -49,7 +49,8 @@ impl Parallel {
         let mut before = Before::default();
         loop {
             // Flows of the same moment start in several parts, by events that are alike.
-            if self.next_event(whole).map(|(event, _)| event) != before.event {
+            let is_alike = |event: Event| event.key == START && before.event == Some(event);
+            if !self.next_event(whole).is_some_and(|(event, _)| is_alike(event)) {
                 self.look_back(whole, &mut before);
                 if self.is_over(whole) {
                     return None;
