@@ -16,7 +16,7 @@ from support import TINY, without_cost
 SEEDS = "1..12"
 VARY = "switch.sharing=dt,lqd"
 DURATION = "duration=200ms"
-"""Some half of a second for each run."""
+"""Some tenth of a second for each run."""
 
 
 def asked(out: Path | None, **more: Any) -> Experiment:
