@@ -23,6 +23,8 @@ struct Before {
     event: Option<Event>,
     /// How many losses its part had looked at before it.
     losses: u32,
+    /// Whether flows may be over, or packets of other parts' flows were lost.
+    has_news: bool,
     /// Whether a flow became complete for which others wait.
     releases: bool,
 }
@@ -47,16 +49,19 @@ impl Parallel {
     pub(super) fn run_in_order(&mut self, whole: &mut Simulation, edge: Event) -> Option<Event> {
         self.parts.iter_mut().for_each(|part| part.enter_window());
         let mut before = Before::default();
+        let mut pending = self.next_events(whole);
         loop {
             // Flows of the same moment start in several parts, by events that are alike.
             let is_alike = |event: Event| event.key == START && before.event == Some(event);
-            if !self.next_event(whole).is_some_and(|(event, _)| is_alike(event)) {
-                self.look_back(whole, &mut before);
+            if !earliest(&pending).is_some_and(|(event, _)| is_alike(event)) {
+                if self.look_back(whole, &mut before) {
+                    pending = self.next_events(whole);
+                }
                 if self.is_over(whole) {
                     return None;
                 }
             }
-            let next = self.next_event(whole).filter(|(event, _)| *event < edge);
+            let next = earliest(&pending).filter(|(event, _)| *event < edge);
             let Some((event, place)) = next else {
                 self.parts.iter_mut().for_each(|part| part.leave_window());
                 return Some(edge);
@@ -67,6 +72,7 @@ impl Parallel {
                     before.event = None;
                     self.begin_due(whole);
                     self.parts.iter_mut().for_each(|part| part.prepare_flows());
+                    pending = self.next_events(whole);
                 }
                 None => {
                     self.set_edge(event, true);
@@ -76,6 +82,8 @@ impl Parallel {
                 Some(part) => {
                     before.losses = part.network.losses;
                     part.handle_events(1);
+                    pending[place] = part.network.events.next();
+                    before.has_news |= part.has_news();
                     before.releases = !part.hosts.awaited.is_empty();
                     whole.hosts.awaited.append(&mut part.hosts.awaited);
                     if self.is_still_after(whole, event.key) {
@@ -87,19 +95,20 @@ impl Parallel {
         }
     }
 
-    /// The next event of all, and the number of its part. The whole comes after the last part.
-    fn next_event(&self, whole: &Simulation) -> Option<(Event, usize)> {
+    /// The next event of each part, and that of the whole after them.
+    fn next_events(&self, whole: &Simulation) -> Vec<Option<Event>> {
         let all = self.parts.iter().map(|part| &**part).chain([whole]);
-        (0..).zip(all).filter_map(|(n, part)| Some((part.network.events.next()?, n))).min()
+        all.map(|part| part.network.events.next()).collect()
     }
 
-    /// Writes the rows of flows that have become over in the event before. One part would look after
+    /// Writes the rows of flows that have become over in the event before, and says whether anything
+    /// was to be looked at. One part would look after
     /// its flows once if the event became over or complete by a packet that has arrived, and once
     /// for each flow that became over by a loss. If a flow is complete for which others wait, each
     /// time it schedules their start.
-    fn look_back(&mut self, whole: &mut Simulation, before: &mut Before) {
-        let has_news = before.releases || self.parts.iter().any(|part| part.has_news());
-        let Some(Event { time, key }) = before.event.filter(|_| has_news) else { return };
+    fn look_back(&mut self, whole: &mut Simulation, before: &mut Before) -> bool {
+        let has_news = before.releases || before.has_news;
+        let Some(Event { time, key }) = before.event.filter(|_| has_news) else { return false };
         let over = self.settle(whole);
         let by_loss = |at: &&Moment| key == START || at.place != before.losses;
         let losses = over.iter().filter(by_loss).count();
@@ -107,7 +116,8 @@ impl Parallel {
         if !whole.hosts.awaited.is_empty() {
             (0..looks).for_each(|_| whole.network.events.push(time, START));
         }
-        before.releases = false;
+        (before.releases, before.has_news) = (false, false);
+        true
     }
 
     /// Whether nothing more can change a measurement.
@@ -139,6 +149,11 @@ impl Parallel {
         let regular = whole.network.timers.len() + samples;
         self.packets() == 0 && events + whole.network.events.len() <= regular
     }
+}
+
+/// The earliest of these events, and its place.
+fn earliest(pending: &[Option<Event>]) -> Option<(Event, usize)> {
+    (0..).zip(pending).filter_map(|(place, event)| Some(((*event)?, place))).min()
 }
 
 /// Whether there is a witness: the known one, or another that is found.
