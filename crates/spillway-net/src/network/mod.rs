@@ -17,7 +17,6 @@ mod timers;
 mod waiting;
 mod whole_ns;
 
-pub(crate) use ahead::FAR_LINES;
 pub use cut::Cut;
 pub(crate) use cut::{Border, Ferry};
 pub(crate) use pausing::Pause;

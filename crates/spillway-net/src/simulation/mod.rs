@@ -15,7 +15,7 @@ mod waits;
 use crate::event::Kind;
 use crate::host::Hosts;
 pub use crate::network::{Cut, Totals};
-use crate::network::{FAR_LINES, Lost, Network};
+use crate::network::{Lost, Network};
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
@@ -102,7 +102,7 @@ impl Simulation {
             is_deadlocked: false,
             is_still: false,
             // Without shortcuts too, so that tests run both ways.
-            looks_far: network.lines.len() >= FAR_LINES || shortcuts == Shortcuts::NONE,
+            looks_far: network.is_large() || shortcuts == Shortcuts::NONE,
             halted_at: Time::ZERO,
             until: scenario.stop.saturating_add(Time::from_ps(1)),
             part: None,
