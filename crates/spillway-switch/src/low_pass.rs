@@ -69,6 +69,11 @@ impl LowPass {
         *sum = *sum + counted(after) - counted(before);
     }
 
+    /// The greatest n_p that there can be.
+    pub fn most_congested(&self) -> usize {
+        self.lengths.len() / self.congested.len()
+    }
+
     /// T_p for a class, rounded down to a byte.
     #[inline]
     pub fn threshold(&self, alpha: f64, class: usize, free: u64) -> u64 {

@@ -191,10 +191,15 @@ impl DropReason {
 /// What sharing policies and AQMs have in common: both may observe queues, and both may decide
 /// about packets on their way out. The switch spends no time on what a policy does not ask for.
 pub trait Watch {
-    /// Whether it must see every packet join and leave its queue. If so, even a packet that finds
-    /// its port idle is queued. If not, such a packet passes, and the switch calls neither
-    /// `on_enqueue` nor `on_dequeue` for it.
+    /// Whether it must see every packet join and leave its queue. If not, the switch calls neither
+    /// `on_enqueue` nor `on_dequeue` for a packet that finds its port idle.
     fn watches_queues(&self) -> bool {
+        false
+    }
+
+    /// Whether it must see them at least where pause frames may stop queues: a packet may pass a
+    /// port that is idle because all that waits there is paused.
+    fn watches_beside_paused(&self) -> bool {
         false
     }
 
@@ -259,6 +264,9 @@ macro_rules! watch_each {
         impl crate::policy::Watch for $name {
             fn watches_queues(&self) -> bool {
                 $each!(self, policy => policy.watches_queues())
+            }
+            fn watches_beside_paused(&self) -> bool {
+                $each!(self, policy => policy.watches_beside_paused())
             }
             fn watches_in_time(&self) -> bool {
                 $each!(self, policy => policy.watches_in_time())

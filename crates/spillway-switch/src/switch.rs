@@ -86,12 +86,12 @@ pub struct PortFacts {
     pub decides_departures: bool,
     /// Whether a policy may drop packets on their way out.
     pub drops_departures: bool,
-    /// Whether arrivals are traced, or announced to the sharing policy.
+    /// Whether arrivals are traced.
     pub is_traced: bool,
+    /// Whether the AQM is told of the turns of queues.
+    pub watches_turns: bool,
     /// Whether a policy must see packets leave in order of time among all switches.
     pub watches_in_time: bool,
-    /// Whether a policy must see every packet join and leave its queue.
-    pub watches_queues: bool,
     /// Whether packets that are already queued may be pushed out.
     pub pushes_out: bool,
     /// Whether packets that are already queued may be expelled at any time.
@@ -134,15 +134,16 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_queue_class: u8,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced, observed, or announced to the sharing policy, or the AQM is
-    /// told of marks.
+    /// Whether arrivals are traced or observed, or the AQM is told of marks.
     is_traced: bool,
-    /// Whether arrivals are traced, or unimportant packets have a limit.
+    /// Whether arrivals are announced or traced, or unimportant packets have a limit.
     is_watched: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
     /// Whether the AQM is asked about arrivals that find their port idle.
     asks_passing: bool,
+    /// Whether policies are told of packets that pass as if these had been queued.
+    tells_passing: bool,
     /// Whether the scheduler must be told of packets that are sent. This is false if ports have one
     /// queue.
     tells_scheduler: bool,
@@ -236,6 +237,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             introduces: false,
             expels: false,
             asks_passing: false,
+            tells_passing: false,
             tells_scheduler: false,
             names_flows: false,
             dequeueing: Dequeueing::InOrder,
@@ -265,6 +267,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Works out from the policies' parameters which arrivals the policies need not be asked about.
     fn ask_if_needed(&mut self) {
         self.asks_passing = !self.aqm.passes_idle_ports();
+        self.tells_passing = self.sharing.watches_queues()
+            || self.aqm.watches_queues()
+            || self.lossless.is_some() && self.sharing.watches_beside_paused();
         self.let_lossless_pass();
         self.trace_if_asked();
     }
@@ -316,10 +321,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             decides_departures: self.watches_departures,
             drops_departures: self.sharing.drops_departures() || self.aqm.drops_departures(),
             is_traced: self.traces_arrivals(),
+            watches_turns: self.buffer.queues_per_port() > 1 && self.aqm.watches_turns(),
             watches_in_time: self.sharing.watches_in_time()
                 || self.aqm.watches_in_time()
                 || self.scheduling.watches_in_time(),
-            watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
             pushes_out: self.sharing.pushes_out(),
             expels: self.expels,
             holds_until_sent: self.releases_at_end(),

@@ -2,7 +2,7 @@
 //!
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
-//! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the switch counts no unimportant packets, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
+//! | pass when idle | a packet that finds its port idle and without a backlog is not queued | the switch counts no unimportant packets, no AQM is told of turns, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were; policies that watch queues are told the same |
 //! | deferred | no event wakes a waiting port: its packets are sent when the next packet comes to its switch or NIC, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, none is expelled, and nothing must see them leave in time; a NIC has neither limit nor AQM; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out, counts, or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | best in order | the same for the packets of a deferred port's best queue | strict priority over queues that send in order, and a switch's port as above; a NIC as above, whose queues are FIFO | neither a decision nor another packet can affect it once it is queued |
@@ -57,7 +57,7 @@ impl Shortcuts {
             && !facts.holds_until_sent;
         PortShortcuts {
             passes_when_idle: self.pass_when_idle
-                && !facts.watches_queues
+                && !facts.watches_turns
                 && !facts.schedules_by_account
                 && !facts.holds_until_sent,
             waking: match (deferred, in_order) {
@@ -139,8 +139,8 @@ mod tests {
         decides_departures: false,
         drops_departures: false,
         is_traced: false,
+        watches_turns: false,
         watches_in_time: false,
-        watches_queues: false,
         pushes_out: false,
         expels: false,
         holds_until_sent: false,
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(of(PortFacts { chooses_packets: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
         assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));
-        assert_eq!(of(PortFacts { watches_queues: true, ..UNWATCHED }), (false, InOrder));
+        assert_eq!(of(PortFacts { watches_turns: true, ..several }), (false, Deferred));
         assert_eq!(of(PortFacts { counts_unimportant: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { counts_unimportant: true, ..strict }), (true, Deferred));
         let marks = PortFacts { decides_departures: true, ..UNWATCHED };

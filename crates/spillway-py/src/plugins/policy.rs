@@ -120,6 +120,9 @@ impl Sharing for Policy {
     }
 
     fn open_below(&self, capacity: u64) -> u64 {
+        if self.watches_departures() {
+            return 0;
+        }
         self.instance.call(Hook::OpenBelow, |_| Ok(()), (capacity,), number).unwrap_or(0)
     }
 

@@ -338,6 +338,7 @@ impl Sharing for Cbm {
     }
 
     fn open_below(&self, capacity: u64) -> u64 {
+        // A packet that has not waited is never late.
         capacity.saturating_sub(LARGEST_PACKET.into())
     }
 }

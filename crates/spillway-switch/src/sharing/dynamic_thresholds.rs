@@ -34,12 +34,12 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Sharing, of_queue_class};
+use super::{Sharing, of_queue_class, room_below};
 use crate::buffer::Buffer;
 use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations};
-use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_settings::{Range, Section, SettingsError};
 
 /// How the threshold is set.
@@ -143,8 +143,7 @@ impl Sharing for DynamicThresholds {
         let alphas = |params: &DynamicThresholdsParams| {
             params.alpha.iter().chain(&params.alpha_first_rtt).copied().fold(1.0, f64::min)
         };
-        let alpha = self.params.each().map(alphas).fold(1.0, f64::min);
-        capacity.saturating_sub((f64::from(LARGEST_PACKET + 1) / alpha).ceil() as u64)
+        room_below(capacity, self.params.each().map(alphas).fold(1.0, f64::min), 1)
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

@@ -42,14 +42,14 @@
 //! has had.
 //!
 //! # Cost
-//! All packets go through their queues, even at idle ports. A scan of all ports for every packet
-//! that arrives for a port in a burst (`limit = "equal"`); 40 bytes for every port.
+//! A scan of all ports for every packet that arrives for a port in a burst (`limit = "equal"`); 40
+//! bytes for every port.
 
 use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{self, Cost, Operations};
-use crate::policy::{Admission, Arrival, Watch};
+use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError};
 
@@ -237,7 +237,15 @@ impl EnhancedDynamicThresholds {
 }
 
 impl Watch for EnhancedDynamicThresholds {
+    /// A packet that passes the idle port of empty queues is no burst, and ends none that could not
+    /// have ended before, when these queues became empty. But if `drain_packets` has changed
+    /// meanwhile, it may end one.
     fn watches_queues(&self) -> bool {
+        let may_change = |port: &Port| port.burst_packets == 1 || port.state != State::Controlled;
+        self.ports.iter().any(may_change)
+    }
+
+    fn watches_beside_paused(&self) -> bool {
         true
     }
 
@@ -286,6 +294,12 @@ impl Sharing for EnhancedDynamicThresholds {
             return self.dynamic.admit(arrival, buffer);
         };
         Admission::if_within(buffer.port_bytes(port) + u64::from(arrival.size) <= limit)
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        // A port in a burst has at least an equal share.
+        let is_open = capacity / self.ports.len() as u64 >= LARGEST_PACKET.into();
+        if is_open { self.dynamic.open_below(capacity) } else { 0 }
     }
 
     fn counters(&self) -> Vec<Count> {

@@ -43,9 +43,8 @@
 //!
 //! # Cost
 //! A division for every packet, and two comparisons when it joins or leaves; a bit for every queue.
-//! All packets go through their queues, even at idle ports.
 
-use super::{DynamicThresholds, Sharing, of_queue_class};
+use super::{DynamicThresholds, Sharing, of_queue_class, room_below};
 use crate::buffer::{Buffer, QueueId};
 use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
@@ -158,9 +157,7 @@ impl Fb {
 }
 
 impl Watch for Fb {
-    fn watches_queues(&self) -> bool {
-        true
-    }
+    // A packet that passes an idle port makes its queue congested for no time at most.
 
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.look(arrival.queue, buffer);
@@ -179,6 +176,12 @@ impl Sharing for Fb {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
         Admission::if_within(length <= self.limit(arrival, buffer))
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        let alphas = |params: &FbParams| params.alpha.iter().copied().fold(1.0, f64::min);
+        let ports = self.is_congested.len() / self.congested.len();
+        room_below(capacity, self.params.each().map(alphas).fold(1.0, f64::min), ports)
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

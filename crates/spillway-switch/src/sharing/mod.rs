@@ -28,7 +28,7 @@ pub use shadow::LqdBeside;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::SharingExtension;
-use crate::policy::{Admission, Arrival, Watch, watch_each};
+use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch, watch_each};
 use spillway_engine::Time;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ pub trait Sharing: Watch {
 
     /// Below this occupancy the policy admits every arrival of at most
     /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle. The policy
-    /// need not be told of such arrivals, so the switch does not call `admit` for them. 0 if
-    /// `admit` must be called for all arrivals. The buffer has `capacity` bytes.
+    /// need not be told of such arrivals, so the switch calls neither `admit` nor `on_departure` for
+    /// them. 0 if they must be called for all arrivals. The buffer has `capacity` bytes.
     fn open_below(&self, _capacity: u64) -> u64 {
         0
     }
@@ -133,6 +133,13 @@ pub trait Sharing: Watch {
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
     }
+}
+
+/// Below this occupancy there is room for a largest packet under alpha (B - Q) / `among`, rounded
+/// down to a byte, and in the buffer. `alpha` is at most 1.
+fn room_below(capacity: u64, alpha: f64, among: usize) -> u64 {
+    let needed = f64::from(LARGEST_PACKET + 1) * among as f64 / alpha;
+    capacity.saturating_sub(needed.ceil() as u64)
 }
 
 catalogue! {

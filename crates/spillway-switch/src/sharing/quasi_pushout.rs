@@ -40,8 +40,7 @@
 //! buffer never fills, flows are those of Complete Sharing (`tests/null.rs` of spillway-net).
 //!
 //! # Cost
-//! A comparison for every packet that joins or leaves a queue; no search. All packets go through
-//! their queues, even at idle ports.
+//! A comparison for every packet that joins or leaves a queue, even at idle ports; no search.
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};

@@ -57,9 +57,9 @@
 //!
 //! # Cost
 //! A multiplication and a division for every packet; a multiplication when it leaves; 8 bytes for
-//! every queue. All packets go through their queues, even at idle ports.
+//! every queue.
 
-use super::{DynamicThresholds, Sharing, of_queue_class};
+use super::{DynamicThresholds, Sharing, of_queue_class, room_below};
 use crate::buffer::{Buffer, QueueId};
 use crate::by_queue::ByQueue;
 use crate::catalogue::{Adoption, Environment, Policy};
@@ -161,9 +161,7 @@ impl Reverie {
 }
 
 impl Watch for Reverie {
-    fn watches_queues(&self) -> bool {
-        true
-    }
+    // The filtered length of an empty queue is 0, and stays 0 when a packet passes an idle port.
 
     fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         let left = buffer.bytes(queue) - if self.holds_until_sent { size } else { 0 };
@@ -182,6 +180,14 @@ impl Sharing for Reverie {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = self.low_pass.length(arrival.queue as usize) + u64::from(arrival.size);
         Admission::if_within(length <= self.limit(arrival, buffer))
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        let alphas = |alphas: &Alphas| {
+            alphas.alpha.iter().chain(&alphas.alpha_first_rtt).copied().fold(1.0, f64::min)
+        };
+        let alpha = self.alphas.each().map(alphas).fold(1.0, f64::min);
+        room_below(capacity, alpha, self.low_pass.most_congested())
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

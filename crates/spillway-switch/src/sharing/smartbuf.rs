@@ -92,7 +92,7 @@
 //! over, decisions equal those of Dynamic Thresholds.
 //!
 //! # Cost
-//! All packets go through their queues, even at idle ports. A look-up in a tree for every packet
+//! It hears of every packet, even at idle ports. A look-up in a tree for every packet
 //! that leaves during a burst, unless the limit is looked up once per burst; 170 bytes for every
 //! port, 110 for every burst of the last `max_age`. With `limit = "queue"` all this for every
 //! queue: a packet that leaves is a sample for all queues of its port.

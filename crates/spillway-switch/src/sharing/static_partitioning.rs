@@ -41,7 +41,7 @@ use super::Sharing;
 use crate::buffer::Buffer;
 use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::policy::{Admission, Arrival, Watch};
+use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
 
@@ -149,6 +149,12 @@ fn rtt_limit(flows: f64, rate: Rate, environment: &Environment) -> u64 {
 impl Watch for StaticPartitioning {}
 
 impl Sharing for StaticPartitioning {
+    fn open_below(&self, capacity: u64) -> u64 {
+        let largest = LARGEST_PACKET.into();
+        let is_open = self.limits.iter().all(|&limit| limit >= largest);
+        if is_open { capacity.saturating_sub(largest) } else { 0 }
+    }
+
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let port = buffer.port_of(arrival.queue);

@@ -3,7 +3,7 @@
 use super::Switch;
 use crate::aqm::Aqm;
 use crate::buffer::QueueId;
-use crate::packet::{Arena, NO_PRIORITY, Packet, PacketId, flags};
+use crate::packet::{Arena, Contents, NO_PRIORITY, Packet, PacketId, flags};
 use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
 use crate::sharing::Sharing;
 use spillway_engine::Time;
@@ -80,7 +80,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
-    /// As `admit`, for an arrival that is traced, or counted if it is unimportant.
+    /// As `admit`, for an arrival that is announced to the sharing policy first, traced, or counted
+    /// if it is unimportant.
     #[inline(never)]
     fn admit_watched(
         &mut self,
@@ -89,6 +90,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet_flags: u16,
         packets: &mut Arena,
     ) -> bool {
+        if self.introduces {
+            let Contents { flow, seq, .. } = *packets.contents(id);
+            self.sharing.introduce(flow, seq, packets.connection_of(id));
+        }
         if self.is_traced {
             return self.admit_traced(arrival, id, packet_flags, packets);
         }

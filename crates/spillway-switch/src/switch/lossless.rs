@@ -437,7 +437,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// Decides whether lossless packets that find their port idle may pass.
     pub(super) fn let_lossless_pass(&mut self) {
-        let needs_none = self.aqm.passes_idle_ports() && !self.aqm.watches_passing();
+        let needs_none = self.aqm.passes_idle_ports()
+            && !self.aqm.watches_passing()
+            && !self.aqm.watches_queues();
         let passes = self.may_bypass && needs_none;
         if let Some(lossless) = &mut self.lossless {
             lossless.lets_pass = passes;

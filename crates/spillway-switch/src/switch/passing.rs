@@ -3,7 +3,7 @@
 use super::Switch;
 use crate::aqm::Aqm;
 use crate::packet::{Arena, Packet, PacketId, flags};
-use crate::policy::{DropReason, LARGEST_PACKET, Verdict};
+use crate::policy::{Arrival, DropReason, LARGEST_PACKET, Verdict};
 use crate::scheduling::Scheduling;
 use crate::sharing::Sharing;
 use spillway_engine::Time;
@@ -112,7 +112,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             return None;
         }
         let is_managed = arrival.queue_class != self.unmanaged;
-        if self.asks_passing && is_managed && !self.aqm.watches_departures() {
+        if self.tells_passing {
+            self.tell_of_passing(&arrival);
+        } else if self.asks_passing && is_managed && !self.aqm.watches_departures() {
             self.aqm.on_pass(&arrival, &self.buffer);
         }
         if self.watches_departures {
@@ -127,6 +129,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
+    /// Tells the policies of a packet that passes as if it had been queued. Its bytes are in the
+    /// buffer for no time, so only the policies notice them.
+    #[inline(never)]
+    fn tell_of_passing(&mut self, arrival: &Arrival) {
+        let &Arrival { now, queue, size, .. } = arrival;
+        self.buffer.add(queue, size);
+        self.sharing.on_enqueue(arrival, &self.buffer);
+        self.aqm.on_enqueue(arrival, &self.buffer);
+        self.buffer.subtract(queue, size);
+        self.sharing.on_dequeue(now, queue, size, &self.buffer);
+        self.aqm.on_dequeue(now, queue, size, &self.buffer);
+    }
+
     /// Two occupancies. Below the first, no policy need be asked about a packet that passes. Below
     /// the second, only the AQM need be asked or told.
     pub(super) fn opens_below(&self) -> (u64, u64) {
@@ -137,7 +152,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let fits = self.queue_limit.takes(LARGEST_PACKET);
         let (watches, passes) = (self.aqm.watches_departures(), self.aqm.passes_idle_ports());
         let is_seen =
-            !self.may_bypass || self.traces_arrivals() || self.sharing.watches_departures();
+            !self.may_bypass || self.traces_arrivals() || self.tells_passing || self.introduces;
         if !fits || is_seen || (watches && !passes) {
             return (0, 0);
         }

@@ -23,7 +23,7 @@ fn section(text: &str) -> Section {
 fn passing<S: Sharing, A: Aqm>(parts: SwitchParts<S, A>) -> Switch<S, A> {
     let mut switch = Switch::new(parts);
     let facts = switch.port_facts();
-    let is_seen = facts.watches_queues || facts.schedules_by_account || facts.holds_until_sent;
+    let is_seen = facts.watches_turns || facts.schedules_by_account || facts.holds_until_sent;
     switch.let_pass(!is_seen);
     switch
 }

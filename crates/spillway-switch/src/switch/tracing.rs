@@ -215,18 +215,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Whether every arrival, even one that passes an idle port, must be decided about on its own.
-    /// A trace that records arrivals needs this, and so does a sharing policy to which arrivals are
-    /// announced.
+    /// Whether a trace records every arrival, even one that passes an idle port.
     pub(super) fn traces_arrivals(&self) -> bool {
-        self.decisions.is_some() || self.fates.is_some() || self.bursts.is_some() || self.introduces
+        self.decisions.is_some() || self.fates.is_some() || self.bursts.is_some()
     }
 
     /// Updates whether packets are traced, and below which occupancies policies need not be asked.
     pub(super) fn trace_if_asked(&mut self) {
         let is_observed = self.observer.is_some();
         self.is_traced = self.traces_arrivals() || is_observed || self.aqm.hears_marks();
-        self.is_watched = self.is_traced || self.unimportant.is_some();
+        self.is_watched = self.is_traced || self.unimportant.is_some() || self.introduces;
         self.frees_unobserved = self.in_transmission.is_none() && !is_observed;
         (self.open_below, self.managed_below) = self.opens_below();
     }
@@ -236,8 +234,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Admits an arrival as `admit` does, and records it in the traces. Announces it to the sharing
-    /// policy first, if the policy asks for that.
+    /// Admits an arrival as `admit` does, and records it in the traces.
     #[cold]
     pub(super) fn admit_traced(
         &mut self,
@@ -250,10 +247,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             queue_bytes: self.buffer.bytes(arrival.queue),
             occupancy: self.buffer.occupancy(),
         };
-        if self.introduces {
-            let Contents { flow, seq, .. } = *packets.contents(id);
-            self.sharing.introduce(flow, seq, packets.connection_of(id));
-        }
         self.note_length(arrival.now, arrival.queue);
         let is_followed = self.sharing.tests(arrival.queue_class);
         if let Some(fates) = &mut self.fates

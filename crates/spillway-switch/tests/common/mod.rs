@@ -123,7 +123,7 @@ impl Real {
         }
         let mut switch = Switch::new(parts);
         let facts = switch.port_facts();
-        let is_seen = facts.watches_queues || facts.schedules_by_account || facts.holds_until_sent;
+        let is_seen = facts.watches_turns || facts.schedules_by_account || facts.holds_until_sent;
         switch.let_pass(!is_seen);
         Real { switch, packets: Arena::new() }
     }

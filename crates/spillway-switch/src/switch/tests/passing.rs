@@ -38,7 +38,7 @@ impl Sharing for Wants {
         Admission::Admit
     }
     fn open_below(&self, capacity: u64) -> u64 {
-        capacity
+        if self.departures { 0 } else { capacity }
     }
 }
 
@@ -92,8 +92,9 @@ fn offered<S: Sharing, A: Aqm>(
 fn each_policy_says_for_both_what_it_must_see() {
     for (of_sharing, of_aqm) in [(false, false), (true, false), (false, true)] {
         let wants = |wants| Wants { queues: wants, in_time: wants, departures: wants, ..NOTHING };
-        let facts = simple_with(10_000, wants(of_sharing), wants(of_aqm)).port_facts();
-        let told = [facts.watches_queues, facts.watches_in_time, facts.decides_departures];
+        let switch = simple_with(10_000, wants(of_sharing), wants(of_aqm));
+        let facts = switch.port_facts();
+        let told = [switch.tells_passing, facts.watches_in_time, facts.decides_departures];
         assert_eq!(told, [of_sharing || of_aqm; 3]);
     }
     for in_time in [false, true] {
