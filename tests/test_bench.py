@@ -108,12 +108,16 @@ def test_growth_is_what_its_name_says(case):
     assert found["oversubscription"] == 1
 
 
-@pytest.mark.parametrize("case", bench.AQMS, ids=lambda case: case.name)
-def test_every_aqm_is_measured_with_its_own_kind(case):
+@pytest.mark.parametrize(
+    ("case", "key"),
+    [*((case, "aqm") for case in bench.AQMS), *((case, "sharing") for case in bench.POLICIES)],
+    ids=lambda of: getattr(of, "name", of),
+)
+def test_every_algorithm_is_measured_with_its_own_kind(case, key):
     for settings in (case.settings, case.quick, case.counted):
-        written = Scenario.load(case.scenario).set(*settings).read().resolved
-        kind = case.name.split(" ")[0]
-        assert f'kind = "{kind}"' in written or f'aqm = "{kind}"' in written
+        written = Scenario.load(case.scenario).set(*settings).resolved["switch"][key]
+        kind = written if isinstance(written, str) else written["kind"]
+        assert kind == case.name.split(" ")[0]
 
 
 # What QCLIMB costs is measured without its loss detection, and then with it.
@@ -132,9 +136,11 @@ def test_all_taggers_are_measured_with_what_they_cost_besides():
         assert (tagger.get("acks") == "with-first") == (many == 8 or "one level" in case.name)
 
 
-def test_all_aqms_are_measured(command):
-    listed = json.loads(command("list", "aqm", "--json").out)["aqm"]
-    assert {row["id"] for row in listed} == {case.name.split(" ")[0] for case in bench.AQMS}
+@pytest.mark.parametrize(("kind", "cases"), [("aqm", bench.AQMS), ("sharing", bench.POLICIES)])
+def test_all_algorithms_are_measured(command, kind, cases):
+    listed = json.loads(command("list", kind, "--json").out)[kind]
+    measured = {case.name.split(" ")[0] for case in cases}
+    assert {row["id"] for row in listed} - {"pfabric"} == measured
 
 
 def test_a_filled_network_is_filled_and_the_others_are_not():
@@ -147,7 +153,7 @@ def test_a_filled_network_is_filled_and_the_others_are_not():
 def test_what_cannot_be_measured_is_an_error(command):
     unknown = command("bench", "--scenario", "credense")
     assert unknown.status == 2 and "did you mean `credence`?" in unknown.err
-    for other in ("--growth", "--aqms", "--tagging"):
+    for other in ("--growth", "--aqms", "--policies", "--tagging"):
         assert command("bench", other, "--scenario", "credence").status == 2
     assert "leave --aqms away" in command("bench", "--growth", "--aqms").err
     assert command("bench", "--runs", 0).status == 2

@@ -25,6 +25,9 @@ def bench(
         bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts, filled and nearly empty.")
     ] = False,
     aqms: Annotated[bool, typer.Option("--aqms", help="Every AQM, in leaf-spine-128.")] = False,
+    policies: Annotated[
+        bool, typer.Option("--policies", help="Every sharing policy, in credence.")
+    ] = False,
     tagging: Annotated[
         bool, typer.Option("--tagging", help="Taggers and priorities, in leaf-spine-128.")
     ] = False,
@@ -42,6 +45,7 @@ def bench(
     groups = {
         "--growth": (growth, bench.GROWTH),
         "--aqms": (aqms, bench.AQMS),
+        "--policies": (policies, bench.POLICIES),
         "--tagging": (tagging, bench.TAGGERS),
         "--threads": (threads, bench_threads.NETWORKS),
     }

@@ -147,6 +147,24 @@ GROWTH = (*_filled(), *_growth())
 """What `spillway bench --growth` runs."""
 
 
+def _policies() -> Iterable[Case]:
+    """`credence` with every sharing policy, but `pfabric`, which is no policy for this network."""
+    for row in json.loads(core.catalogue())["sharing"]:
+        if (name := row["id"]) != "pfabric":
+            sharing = f"switch.sharing={name}"
+            yield Case(
+                name,
+                "credence",
+                settings=(sharing, "duration=50ms"),
+                quick=(sharing, "duration=2ms"),
+                counted=(sharing, "duration=4ms"),
+            )
+
+
+POLICIES = tuple(_policies())
+"""What `spillway bench --policies` runs."""
+
+
 def _leaf_spine(name: str, settings: Iterable[str]) -> Case:
     """`leaf-spine-128` at 60%, with something else in it."""
     return Case(
