@@ -32,26 +32,31 @@ pub struct Averages {
 #[derive(Clone, Debug)]
 struct Decay {
     span: Time,
+    /// The same in picoseconds.
+    span_ps: f64,
     /// Precomputed for short times, in picoseconds. In the slotted model, few other times occur.
     short: [f64; 64],
 }
 
 impl Decay {
     fn new(span: Time) -> Decay {
-        let short = std::array::from_fn(|ps| exponential(Time::from_ps(ps as u64), span));
-        Decay { span, short }
+        let span_ps = span.ps() as f64;
+        let short = std::array::from_fn(|ps| exponential(Time::from_ps(ps as u64), span_ps));
+        Decay { span, span_ps, short }
     }
 
     #[inline]
     fn after(&self, elapsed: Time) -> f64 {
         let known = self.short.get(elapsed.ps() as usize).copied();
-        known.unwrap_or_else(|| exponential(elapsed, self.span))
+        known.unwrap_or_else(|| exponential(elapsed, self.span_ps))
     }
 }
 
 /// exp(-elapsed / span)
-fn exponential(elapsed: Time, span: Time) -> f64 {
-    libm::exp(-(elapsed.ps() as f64) / span.ps() as f64)
+#[inline]
+fn exponential(elapsed: Time, span_ps: f64) -> f64 {
+    // A signed number is converted by one instruction.
+    libm::exp(-(elapsed.ps() as i64 as f64) / span_ps)
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -35,6 +35,9 @@ pub(super) struct Truth {
 
 /// Who is told what becomes of packets under the virtual LQD.
 pub(super) trait Ledger: Clone + std::fmt::Debug + Default {
+    /// Whether it does not matter when a packet is known to be sent.
+    const LEARNS_EARLY: bool;
+
     /// What is noted of a packet; by default nothing.
     type Note: Copy + std::fmt::Debug + Default;
 
@@ -58,6 +61,8 @@ impl Truth {
 }
 
 impl Ledger for Truth {
+    const LEARNS_EARLY: bool = true;
+
     type Note = Prediction;
 
     #[inline]

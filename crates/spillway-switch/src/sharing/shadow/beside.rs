@@ -16,6 +16,8 @@ pub struct LqdBeside(Box<ShadowSwitch<Outcomes>>);
 struct Outcomes(Vec<(Option<u64>, bool)>);
 
 impl Ledger for Outcomes {
+    const LEARNS_EARLY: bool = false;
+
     /// A packet's number, if anyone wants to know.
     type Note = Option<u64>;
 

@@ -27,6 +27,17 @@ struct Virtual<N> {
     came: Time,
 }
 
+/// The last arrival.
+#[derive(Clone, Copy, Debug)]
+enum Last {
+    /// It was refused, or there was none.
+    Refused,
+    /// It waits at the end of this queue.
+    Waits(QueueId),
+    /// It was sent at once. Until its port is looked at again, it counts in its queue.
+    Passed(QueueId, u32),
+}
+
 /// A switch under LQD, without packets: their sizes are enough, and what is noted of them.
 #[derive(Clone, Debug)]
 pub struct ShadowSwitch<L: Ledger = Truth> {
@@ -37,6 +48,9 @@ pub struct ShadowSwitch<L: Ledger = Truth> {
     delay: Time,
     /// Whether the scheduler need not be asked when a port has only one packet.
     is_stateless: bool,
+    /// Whether a packet that finds its port idle is sent at once, and not only when its port is
+    /// looked at again.
+    lets_pass: bool,
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
     /// The packets that wait in every queue.
@@ -53,8 +67,7 @@ pub struct ShadowSwitch<L: Ledger = Truth> {
     in_transmission: Vec<(QueueId, u32)>,
     /// Packets set aside for an arrival that is not yet decided about.
     evicted: Vec<(QueueId, Virtual<L::Note>)>,
-    /// The queue of the last arrival, if that was accepted.
-    last: Option<QueueId>,
+    last: Last,
     ledger: L,
     /// When all ports were last brought up to date.
     caught_up_at: Time,
@@ -90,6 +103,10 @@ impl<L: Ledger> ShadowSwitch<L> {
             exempt,
             delay: service.delay(),
             is_stateless: !service.scheduling.keeps_account(),
+            lets_pass: L::LEARNS_EARLY
+                && !service.scheduling.keeps_account()
+                && !service.release_at_end
+                && service.delay() == Time::ZERO,
             service,
             waiting: vec![VecDeque::new(); queues],
             ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
@@ -99,7 +116,7 @@ impl<L: Ledger> ShadowSwitch<L> {
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
-            last: None,
+            last: Last::Refused,
             ledger: L::default(),
             caught_up_at: Time::ZERO,
             is_contended: false,
@@ -110,12 +127,21 @@ impl<L: Ledger> ShadowSwitch<L> {
 
     /// The bytes in a queue under LQD, as of the last look at its port.
     pub fn bytes(&self, queue: QueueId) -> u32 {
-        self.buffer.bytes(queue)
+        match self.last {
+            Last::Passed(of, size) if of == queue => self.buffer.bytes(queue) + size,
+            _ => self.buffer.bytes(queue),
+        }
     }
 
     /// Brings a queue's port up to date.
     pub fn look_at(&mut self, now: Time, queue: QueueId) {
-        self.catch_up(self.ports[queue as usize], now);
+        let port = self.ports[queue as usize];
+        self.catch_up(port, now);
+        if let Last::Passed(of, size) = &mut self.last
+            && self.ports[*of as usize] == port
+        {
+            *size = 0;
+        }
     }
 
     /// Treats an arrival as LQD would, and returns the bytes of its queue afterwards, with its port
@@ -126,13 +152,16 @@ impl<L: Ledger> ShadowSwitch<L> {
         if self.idle_at[port as usize] <= arrival.now {
             self.catch_up(port, arrival.now);
         }
-        self.last = None;
+        self.last = Last::Refused;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
             self.ledger.learn(L::Note::default(), true);
             return self.bytes(arrival.queue);
         }
         let place = port as usize;
         if self.backlog[place] == 0 {
+            if self.lets_pass && self.idle_at[place] <= arrival.now {
+                return self.pass(port, arrival);
+            }
             let begins = arrival.now + self.delay;
             if self.idle_at[place] < begins {
                 self.idle_at[place] = begins;
@@ -140,11 +169,21 @@ impl<L: Ledger> ShadowSwitch<L> {
         }
         let (size, came) = (arrival.size, arrival.now);
         self.enter(port, arrival.queue, Virtual { size, note: L::Note::default(), came });
-        self.last = Some(arrival.queue);
+        self.last = Last::Waits(arrival.queue);
         // Setting the tournaments up again costs little beside the arrivals that fill half a
         // buffer.
         self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
         self.bytes(arrival.queue)
+    }
+
+    /// An arrival finds its port idle, and is sent at once. Returns the bytes of its queue with it.
+    #[inline]
+    fn pass(&mut self, port: u32, arrival: &Arrival) -> u32 {
+        let &Arrival { now, queue, size, .. } = arrival;
+        self.idle_at[port as usize] = now;
+        self.last = Last::Passed(queue, size);
+        self.send(port, queue - self.buffer.queue_of(port, 0), size, L::Note::default());
+        size
     }
 
     #[inline]
@@ -163,14 +202,18 @@ impl<L: Ledger> ShadowSwitch<L> {
 
     /// Notes something of the packet that has just arrived.
     pub fn note(&mut self, note: L::Note) {
-        let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
-        match packet {
-            Some(packet) => packet.note = note,
-            None => {
-                self.ledger.forget(L::Note::default(), true);
-                self.ledger.learn(note, true);
+        let is_dropped = match self.last {
+            Last::Waits(queue) => {
+                if let Some(packet) = self.waiting[queue as usize].back_mut() {
+                    packet.note = note;
+                }
+                return;
             }
-        }
+            Last::Passed(..) => false,
+            Last::Refused => true,
+        };
+        self.ledger.forget(L::Note::default(), is_dropped);
+        self.ledger.learn(note, is_dropped);
     }
 
     /// What has become of packets so far.
@@ -288,21 +331,28 @@ impl<L: Ledger> ShadowSwitch<L> {
             let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
             let Virtual { size, note, .. } = head.expect("what is selected has a head");
-            self.ledger.learn(note, false);
             self.backlog[place] -= 1;
-            let on_the_wire = size + uncounted_bytes;
-            self.service.scheduling.on_send(port, queue_class, on_the_wire);
             self.buffer.subtract_packet(queue);
             if self.service.release_at_end {
                 self.in_transmission[place] = (queue, size);
             } else {
                 self.buffer.subtract_bytes(queue, size);
             }
-            let byte_time = self.buffer.rate(port).byte_time();
-            let on_the_wire = u64::from(on_the_wire);
-            self.idle_at[place] += byte_time.time_behind(self.sent[place], on_the_wire);
-            self.sent[place] += on_the_wire;
+            self.send(port, queue_class.into(), size, note);
         }
+    }
+
+    /// A port begins to send a packet of this queue class.
+    #[inline]
+    fn send(&mut self, port: u32, queue_class: u32, size: u32, note: L::Note) {
+        let place = port as usize;
+        self.ledger.learn(note, false);
+        let on_the_wire = size + self.service.uncounted_bytes;
+        self.service.scheduling.on_send(port, queue_class as u8, on_the_wire);
+        let byte_time = self.buffer.rate(port).byte_time();
+        let on_the_wire = u64::from(on_the_wire);
+        self.idle_at[place] += byte_time.time_behind(self.sent[place], on_the_wire);
+        self.sent[place] += on_the_wire;
     }
 
     /// Frees the bytes of a packet that has been sent, if they were held until now.
