@@ -186,6 +186,11 @@ fn scale(probability: f64) -> f64 {
 impl QueueState {
     /// An update, with the delay of this moment in seconds.
     fn update(&mut self, delay: f64, params: &PieParams) {
+        if delay == 0.0 && self.delay == 0.0 && self.probability == 0.0 {
+            // Most queues most of the time: the probability would become negative, and stays 0.
+            self.burst = params.burst;
+            return;
+        }
         let target = params.target.secs_f64();
         let mut step = params.alpha * (delay - target) + params.beta * (delay - self.delay);
         step *= scale(self.probability);

@@ -277,6 +277,7 @@ impl ActiveBufferManagement {
                 state.port_sent += sent - std::mem::replace(&mut state.waits_from, sent);
             }
             state.drain = match drain {
+                Drain::Share if state.dequeued == state.port_sent => 1.0,
                 Drain::Share => {
                     let credited = |bytes: u64| (bytes + self.full_packet) as f64;
                     credited(state.dequeued) / credited(state.port_sent)
@@ -301,11 +302,12 @@ impl ActiveBufferManagement {
             let params = self.params.of(queue as QueueId);
             counts[queue_class] += match params.congestion {
                 Congestion::Fractional { .. } => state.level,
+                Congestion::Binary { .. } if buffer.bytes(queue as QueueId) == 0 => 0.0,
                 Congestion::Binary { congested_at } => {
                     let length = f64::from(buffer.bytes(queue as QueueId));
                     let alpha = of_queue_class(&params.alpha, queue_class as u8);
                     let threshold = alpha * self.share(queue, queue_class) * free;
-                    f64::from(length > 0.0 && length >= congested_at * threshold)
+                    f64::from(length >= congested_at * threshold)
                 }
             };
         }
