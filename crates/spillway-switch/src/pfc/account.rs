@@ -2,6 +2,7 @@
 
 use super::{Crossing, LosslessParts, PauseChange, PauseThreshold};
 use crate::low_pass::LowPass;
+use crate::policy::LARGEST_PACKET;
 
 /// The bytes that one account holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub struct Accounts {
     accounts: Box<[Account]>,
     /// The thresholds and headrooms of all accounts. Those of a port are the same.
     limits: Box<[(PauseThreshold, u64)]>,
+    /// With this many shared bytes free, any packet of at most [`LARGEST_PACKET`] bytes may pass an
+    /// account that holds nothing.
+    open_from: u64,
     /// Over all accounts: bytes in reserves, shared bytes in use, and bytes in headrooms.
     reserved: u64,
     shared: u64,
@@ -31,6 +35,18 @@ pub struct Accounts {
     /// reserve left out.
     filtered: Option<LowPass>,
     changes: Vec<PauseChange>,
+}
+
+/// The shared bytes that must be free for a largest packet to stay below this threshold while it is
+/// there, whatever is reserved.
+fn open_from(threshold: PauseThreshold) -> u64 {
+    let largest = u64::from(LARGEST_PACKET);
+    match threshold {
+        PauseThreshold::Bytes(bytes) if bytes > largest => 2 * largest,
+        PauseThreshold::OfFree(alpha) => 2 * largest + ((largest + 1) as f64 / alpha).ceil() as u64,
+        // It depends on the other accounts.
+        PauseThreshold::Bytes(_) | PauseThreshold::Filtered(..) => u64::MAX,
+    }
 }
 
 impl Accounts {
@@ -45,7 +61,9 @@ impl Accounts {
             _ => None,
         };
         let of_ports = parts.thresholds.iter().copied().zip(parts.headroom.iter().copied());
+        let open_from = parts.thresholds.iter().map(|threshold| open_from(*threshold)).max();
         Accounts {
+            open_from: open_from.unwrap_or(0),
             limits: of_ports.flat_map(|of_port| vec![of_port; classes]).collect(),
             parts,
             filtered,
@@ -130,6 +148,10 @@ impl Accounts {
     #[inline]
     pub fn lets_pass(&self, account: u32, size: u32, free: u64) -> bool {
         let Account { own, headroom, is_paused } = self.accounts[account as usize];
+        if (own + headroom == 0) & !is_paused & (free >= self.open_from) & (size <= LARGEST_PACKET)
+        {
+            return true;
+        }
         let shared = (own + u64::from(size)).saturating_sub(self.parts.reserve);
         // The bytes that the packet takes are not free while it is there.
         let free = free.saturating_sub(size.into());
@@ -377,6 +399,32 @@ mod tests {
         // A smaller one still fits below the threshold.
         assert_eq!(admit(&mut accounts, 0, &[100]), [true]);
         assert_eq!((accounts.shared(), accounts.headroom_peak()), (2_000, 101));
+    }
+
+    /// What passes unasked changes nothing if it is accounted for, neither at once nor afterwards.
+    #[test]
+    fn from_what_is_open_a_largest_packet_passes() {
+        let alphas = [0.001, 0.125, 0.5, 1.0, 64.0].map(PauseThreshold::OfFree);
+        let largest = u64::from(LARGEST_PACKET);
+        let bytes = [largest, largest + 1, 100_000].map(PauseThreshold::Bytes);
+        let mut opens = 0;
+        for threshold in alphas.into_iter().chain(bytes).chain([FILTERED]) {
+            for reserve in [0, 1_000] {
+                let parts = accounts(threshold, Crossing::Headroom).parts;
+                let mut accounts = Accounts::new(LosslessParts { reserve, ..parts });
+                let free = accounts.open_from;
+                if free == u64::MAX {
+                    continue;
+                }
+                opens += 1;
+                assert!(accounts.lets_pass(0, LARGEST_PACKET, free));
+                assert!(accounts.admit(0, LARGEST_PACKET, free) && !accounts.has_changes());
+                assert_eq!(accounts.headroom_peak(), 0);
+                accounts.release(0, LARGEST_PACKET, free - accounts.shared());
+                assert!(!accounts.has_changes() && accounts.agrees(&[0; 4]));
+            }
+        }
+        assert_eq!(opens, 2 * 7);
     }
 
     /// Alpha 1/2. With 30,000 free bytes an account may use 15,000 shared bytes, and the bytes that

@@ -182,6 +182,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// A packet has come in by the port `from` and shall leave by the port `port`. `is_idle` says
     /// whether that port could send it now. Returns the packet if it is sent now. For switches with
     /// lossless priorities.
+    #[inline(always)]
     pub fn receive(
         &mut self,
         now: Time,
@@ -223,6 +224,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// Accounts for a lossless packet and queues it. Returns false if it is lost.
+    #[inline(never)]
     fn queues_lossless(
         &mut self,
         arrival: &Arrival,
