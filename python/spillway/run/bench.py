@@ -338,7 +338,8 @@ def run_apart(
 ) -> dict[str, Any]:
     """Runs a scenario in a process of its own, without keeping tables, and returns its cost.
 
-    User CPU time counts reading the scenario and running it, but not the interpreter's start.
+    User CPU time counts making the network and running it. It counts neither the interpreter's
+    start nor reading the scenario and its files.
     """
     return _measured(_command(scenario, settings, parts, threads))[0]
 
@@ -411,8 +412,8 @@ def _child(request: str) -> None:
     """Runs one case in this process and prints its cost as JSON."""
     asked = json.loads(request)
     scenario = Scenario.load(asked["scenario"]).set(*asked["settings"])
-    before = _clocks()
     read, inputs = read_with_inputs(scenario)
+    before = _clocks()
     running = Running(
         read, inputs, Streamed(), core.Simulation(read, asked["threads"], asked["parts"])
     )
