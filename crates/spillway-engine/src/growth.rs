@@ -13,10 +13,17 @@ pub fn push<T>(items: &mut Vec<T>, item: T) {
     items.push(item);
 }
 
+/// Large arrays grow into new memory: pages that move with an array stay as small as they are.
 #[cold]
 fn grow<T>(items: &mut Vec<T>) {
-    items.reserve(1);
-    ask_for_huge_pages(items);
+    let capacity = 2 * items.capacity();
+    if capacity * size_of::<T>() < LEAST {
+        return items.reserve(1);
+    }
+    let mut larger = Vec::with_capacity(capacity);
+    ask_for_huge_pages(&larger);
+    larger.append(items);
+    *items = larger;
 }
 
 /// Asks the system for huge pages for an array with all of its capacity, if that is large.
