@@ -72,10 +72,13 @@ def test_without_a_cluster_there_is_an_error(tmp_path):
     script = "import sys; sys.path += sys.argv[1:3]; from experiment_here import asked\n"
     script += "asked(sys.argv[3]).run(on='ray')"
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    # Where Ray looks for a cluster of this machine: there may be the address of one that was killed.
+    environment["RAY_TMPDIR"] = str(tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", script, HERE, HERE.parent, tmp_path / "out"],
         env={**environment, "PYTHONPATH": str(Path(spillway.__file__).parents[1])},
         capture_output=True,
         text=True,
+        timeout=100,
     )
     assert "no Ray cluster answers at 'auto'\nhint: `ray start --head` starts one" in done.stderr
