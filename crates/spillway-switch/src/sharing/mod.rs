@@ -54,10 +54,10 @@ pub trait Sharing: Watch {
     /// Whatever the answer, the packet is lost if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
 
-    /// Below this occupancy the policy admits every arrival of at most
-    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle. The policy
-    /// need not be told of such arrivals, so the switch calls neither `admit` nor `on_departure` for
-    /// them. 0 if they must be called for all arrivals. The buffer has `capacity` bytes.
+    /// Below this occupancy the policy admits every arrival of at most [`LARGEST_PACKET`] bytes that
+    /// finds its port idle. The policy need not be told of such arrivals, so the switch calls
+    /// neither `admit` nor `on_departure` for them. 0 if they must be called for all arrivals. The
+    /// buffer has `capacity` bytes.
     fn open_below(&self, _capacity: u64) -> u64 {
         0
     }
