@@ -1,9 +1,10 @@
 //! Shortest-path routing: at every switch, the ports with the fewest hops to a host.
 //!
-//! Routes are stored by rack, not by host, and equal sets of ports are stored once, so a table for
-//! thousands of hosts takes a few megabytes. A lookup is two loads, the host's rack and the route,
-//! and a third if the ports are not consecutive. It costs the same for near and far hosts. After a
-//! failure the table is computed anew.
+//! Routes are stored by rack, not by host, and equal sets of ports are stored once. A switch stores
+//! the routes of a range of racks, and one for all others: a leaf's own rack, a pod's racks, and up.
+//! So the tables of large networks fit into a cache. A lookup is three loads, the host's rack, the
+//! switch's range and the route, and a fourth if the ports are not consecutive. It costs the same
+//! for near and far hosts. After a failure the table is computed anew.
 
 mod choice;
 pub mod murmur3;
@@ -18,10 +19,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Routing {
     hosts: Vec<Attachment>,
-    /// One row per switch, with a column per rack, and a last column for a rack that cannot be
-    /// reached: hosts whose own link is down belong to it.
+    ranges: Vec<Range>,
+    /// For each switch the routes of its range, then the one for all other racks.
     routes: Vec<Route>,
-    columns: usize,
     /// The ports to which routes point. It begins with all port numbers in order. There a port
     /// equals its own index, and need not be loaded.
     pool: Vec<u32>,
@@ -48,8 +48,25 @@ struct Attachment {
     port: u32,
 }
 
+/// The racks for which a switch has routes of their own.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    first: u32,
+    count: u32,
+    /// The place of the first one's route.
+    at: u32,
+}
+
+impl Range {
+    /// The place of a rack's route.
+    #[inline(always)]
+    fn place_of(self, rack: u32) -> usize {
+        (self.at + rack.wrapping_sub(self.first).min(self.count)) as usize
+    }
+}
+
 /// A slice of the pool. At the rack itself it starts at the host's port.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Route {
     start: u32,
     /// The length; the top bit says whether the switch is the rack itself.
@@ -76,23 +93,27 @@ impl Routing {
     pub fn in_order(order: NextHops, topology: &Topology, up: &[bool]) -> Routing {
         assert_eq!(up.len(), topology.lines.len(), "one entry for every line");
         let racks = topology.racks();
-        let columns = racks.len() + 1;
+        let unreachable = racks.len() as u32;
         let row = topology.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0);
         let mut routing = Routing {
-            hosts: vec![Attachment { rack: racks.len() as u32, port: 0 }; topology.nics.len()],
-            routes: vec![Route::default(); topology.switches.len() * columns],
-            columns,
+            hosts: vec![Attachment { rack: unreachable, port: 0 }; topology.nics.len()],
+            ranges: Vec::with_capacity(topology.switches.len()),
+            routes: Vec::new(),
             pool: (0..row as u32).collect(),
             row,
             order,
         };
+        // A row for each switch, with a column for each rack, and a last one for a rack that cannot be
+        // reached: hosts whose own link is down belong to it.
+        let columns = racks.len() + 1;
+        let mut all = vec![Route::default(); topology.switches.len() * columns];
         let fabric = Fabric::new(topology, |line| up[line as usize]);
         let mut shared = BTreeMap::new();
         let mut found = Search::default();
         let mut ports = Vec::new();
         for (column, &rack) in racks.iter().enumerate() {
             routing.attach(topology, up, rack, column);
-            *routing.route(rack, column) = Route { start: 0, length: 1 | Route::LOCAL };
+            all[rack as usize * columns + column] = Route { start: 0, length: 1 | Route::LOCAL };
             fabric.search(rack, &mut found);
             for &switch in &found.order[1..] {
                 ports.clear();
@@ -100,9 +121,12 @@ impl Routing {
                 if order == NextHops::Descending {
                     ports.reverse();
                 }
-                *routing.route(switch, column) = routing.share(&mut shared, &ports);
+                all[switch as usize * columns + column] = routing.share(&mut shared, &ports);
             }
         }
+        let are_reached = routing.hosts.iter().all(|host| host.rack != unreachable);
+        let used = columns - usize::from(are_reached && !racks.is_empty());
+        all.chunks(columns).for_each(|row| routing.store(&row[..used]));
         routing
     }
 
@@ -135,11 +159,12 @@ impl Routing {
         Some(if place < self.row { place as u32 } else { self.pool[place] })
     }
 
-    /// Asks the processor to fetch what a look-up needs.
+    /// Asks the processor to fetch what a look-up needs. There need not be such a switch or host.
     #[inline(always)]
     pub fn prefetch(&self, switch: u32, dst_host: u32) {
-        if let Some(host) = self.hosts.get(dst_host as usize) {
-            prefetch(&self.routes, switch as usize * self.columns + host.rack as usize);
+        let host = self.hosts.get(dst_host as usize);
+        if let (Some(host), Some(range)) = (host, self.ranges.get(switch as usize)) {
+            prefetch(&self.routes, range.place_of(host.rack));
         }
     }
 
@@ -147,12 +172,25 @@ impl Routing {
     #[inline(always)]
     fn places(&self, switch: u32, dst_host: u32) -> (usize, usize) {
         let Attachment { rack, port } = self.hosts[dst_host as usize];
-        let Route { start, length } = self.routes[switch as usize * self.columns + rack as usize];
+        let place = self.ranges[switch as usize].place_of(rack);
+        let Route { start, length } = self.routes[place];
         ((start + port * (length >> 31)) as usize, (length & !Route::LOCAL) as usize)
     }
 
-    fn route(&mut self, switch: u32, column: usize) -> &mut Route {
-        &mut self.routes[switch as usize * self.columns + column]
+    /// Stores the next switch's routes, of which there is at least one. Those at the beginning and at
+    /// the end that are equal are stored once.
+    fn store(&mut self, row: &[Route]) {
+        let range = |others: Route| {
+            let first = row.iter().position(|&route| route != others).unwrap_or(row.len());
+            let end = row.iter().rposition(|&route| route != others).map_or(first, |last| last + 1);
+            (end - first, first, others)
+        };
+        let (begin, end) = (range(row[0]), range(row[row.len() - 1]));
+        let (count, first, others) = if begin.0 < end.0 { begin } else { end };
+        let at = self.routes.len() as u32;
+        self.routes.extend(&row[first..first + count]);
+        self.routes.push(others);
+        self.ranges.push(Range { first: first as u32, count: count as u32, at });
     }
 
     /// Records the ports of a rack's hosts that can be reached.
@@ -327,15 +365,15 @@ mod tests {
     }
 
     #[test]
-    fn eight_thousand_hosts_take_less_than_three_megabytes() {
+    fn eight_thousand_hosts_take_less_than_a_megabyte() {
         let text = "kind = \"leaf-spine\"\nleaves = 512\nspines = 128\nhosts_per_leaf = 16";
         let routing = all_up(&network(text));
-        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: the 512 ports of a
-        // spine in order, which contain every set of ports.
-        assert_eq!(routing.routes.len(), 640 * 513);
+        // A leaf has a route to its own rack and one up, a spine one to each rack but the last, and
+        // that one. The pool: the 512 ports of a spine in order, which contain every set of ports.
+        assert_eq!(routing.routes.len(), 512 * 2 + 128 * 512);
         assert_eq!(routing.pool.len(), 512);
         let bytes = 8 * (routing.routes.len() + routing.hosts.len()) + 4 * routing.pool.len();
-        assert!(bytes < 3_000_000, "{bytes}");
+        assert!(bytes < 700_000, "{bytes}");
         assert_eq!(size_of::<Route>() + size_of::<Attachment>(), 16);
     }
 
